@@ -300,7 +300,7 @@ default_jobs() {
 
 # Cases that measure time come when nothing runs beside them, and so do those whose thousands of turns each wait for a
 # time slice of every process that draws (two minutes beside eleven of them on an H200).
-times='^contract[.](measured[.]|vmm[.]memory_info$|gl[.]turns$)'
+times='^contract[.](measured[.]|gl[.]turns$)'
 
 run_tests() {
     driver=auto jobs=$(default_jobs) long=0 which_faults=''

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The arrays of an image: what CUDA is told of it, mapped on imported memory or made of its own. Of
  * several planes each is an array by itself: CUDA's own arrays of several planes look for the
- * second one in another place than where the graphics driver has it
- * (docs/measured/nvidia-measured.md). */
+ * second one in another place than where the graphics driver has it (docs/formats.md). */
 #include "core/staging.h"
 
 /* cuda.h, cuArray3DCreate: how the kinds of array are told apart. No graphics API ever draws into

@@ -1246,7 +1246,7 @@ static void access_rows(const bad *b, CUdeviceptr range)
     other = good;
     other.location.id = NO_DEVICE;
     CALL_ROW(cu, MemSetAccess, "device 99", range, 2 * VMM_SIZE, &other, 1);
-    other = access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0, good.flags);
+    other = (CUmemAccessDesc){.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .flags = good.flags};
     CALL_ROW(cu, MemSetAccess, "of the host's to device memory", range, 2 * VMM_SIZE, &other, 1);
     CALL_ROW(cu, MemSetAccess, "of more than is mapped", range, 4 * VMM_SIZE, &good, 1);
     CALL_ROW(cu, MemGetAccess, "NULL", NULL, &good.location, range);

@@ -49,8 +49,6 @@ void pair_close(pair *p)
 END(buffer, shared_buffer, shared_buffer_close(p, t))
 END(timeline, shared_timeline, shared_timeline_close(p, t))
 END(vk_buffer, raw_vk_buffer, raw_vk_buffer_destroy(&p->vk, t))
-END(binary, shared_binary, shared_binary_close(p, t))
-END(image, shared_image, shared_image_close(p, t))
 END(vk_image, raw_vk_image, raw_vk_image_destroy(&p->vk, t))
 END(vmm, vmm_block, vmm_close(p, t))
 END(handle, CUmemGenericAllocationHandle, CU_OK(p->cu->MemRelease(*t)))
@@ -132,11 +130,6 @@ void answer_number(const char *key, int64_t number, int64_t expected)
 {
     test_answer_is(key, number == expected, "%lld, not %lld", (long long)number,
                    (long long)expected);
-}
-
-void answer_word(const char *key, uint32_t word, uint32_t expected)
-{
-    test_answer_is(key, word == expected, "0x%x, not 0x%x", (unsigned)word, (unsigned)expected);
 }
 
 void answer_bytes(const char *key, size_t wrong)
@@ -333,61 +326,12 @@ raw_vk_buffer pair_vk_buffer(pair *p, VkDeviceSize size, unsigned vk_flags)
     return buffer;
 }
 
-void shared_binary_open(pair *p, shared_binary *out)
-{
-    raw_binary_create(&p->vk, p->cu, &out->peer);
-    CU_OK(raw_cuda_import_binary(p->cu, raw_binary_fd(&p->vk, &out->peer), &out->cu));
-}
-
-void shared_binary_close(pair *p, shared_binary *binary)
-{
-    CU_OK(p->cu->DestroyExternalSemaphore(binary->cu));
-    raw_binary_destroy(&p->vk, &binary->peer);
-}
-
-shared_binary pair_binary(pair *p)
-{
-    shared_binary binary;
-    shared_binary_open(p, &binary);
-    test_later(end_binary, p, &binary, sizeof binary);
-    return binary;
-}
-
-static void *signal_late(void *argument)
-{
-    late_signal *late = argument;
-    usleep(LATE_SIGNAL_US);
-    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
-    return NULL;
-}
-
-void late_signal_start(late_signal *late, raw_vk *vk, VkSemaphore semaphore, uint64_t value)
-{
-    late->vk = vk;
-    late->semaphore = semaphore;
-    late->value = value;
-    REQUIRE(pthread_create(&late->thread, NULL, signal_late, late) == 0);
-}
-
-void late_signal_join(late_signal *late)
-{
-    REQUIRE(pthread_join(late->thread, NULL) == 0);
-}
-
 /* Images --------------------------------------------------------------------------------------- */
 
 const image_format image_formats[IMAGE_FORMATS] = {
-    TEST_ROW("rgba8", VK_FORMAT_R8G8B8A8_UNORM, CU_AD_FORMAT_UNSIGNED_INT8, 4, 4, "uchar4",
-             {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}}, {255, 0, 51, 255}),
-    TEST_ROW("bgra8", VK_FORMAT_B8G8R8A8_UNORM, CU_AD_FORMAT_UNSIGNED_INT8, 4, 4, "uchar4",
-             {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}}, {51, 0, 255, 255}),
-    TEST_ROW("rgba16f", VK_FORMAT_R16G16B16A16_SFLOAT, CU_AD_FORMAT_HALF, 4, 8, "ushort4",
-             {.float32 = {1.0f, -2.0f, 0.5f, 0.0f}}, {0x00, 0x3c, 0x00, 0xc0, 0x00, 0x38, 0, 0}),
-    TEST_ROW("r32f", VK_FORMAT_R32_SFLOAT, CU_AD_FORMAT_FLOAT, 1, 4, "float",
-             {.float32 = {1.0f, 0.0f, 0.0f, 0.0f}}, {0, 0, 0x80, 0x3f}),
-    TEST_ROW("rgba32f", VK_FORMAT_R32G32B32A32_SFLOAT, CU_AD_FORMAT_FLOAT, 4, 16, "float4",
-             {.float32 = {1.0f, -2.0f, 0.5f, 0.0f}},
-             {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0, 0}),
+    {VK_FORMAT_R8G8B8A8_UNORM, CU_AD_FORMAT_UNSIGNED_INT8, 4, 4},
+    {VK_FORMAT_R16G16B16A16_SFLOAT, CU_AD_FORMAT_HALF, 4, 8},
+    {VK_FORMAT_R32_SFLOAT, CU_AD_FORMAT_FLOAT, 1, 4},
 };
 
 raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height,
@@ -405,41 +349,15 @@ CUDA_ARRAY3D_DESCRIPTOR image_cuda_desc(const image_format *format, const raw_vk
     return raw_cuda_array_desc(format->cu, format->channels, image->desc.width, image->desc.height);
 }
 
-uint32_t image_full_chain(uint32_t width, uint32_t height)
-{
-    uint32_t levels = 1;
-    while (width >> levels != 0 || height >> levels != 0)
-        levels++;
-    return levels;
-}
-
-void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height,
-                       uint32_t levels, unsigned vk_flags, shared_image *out)
-{
-    const raw_vk_image_desc desc = image_desc(format, width, height, levels, vk_flags);
-    memset(out, 0, sizeof *out);
-    out->format = format;
-    raw_vk_image_create(&p->vk, &desc, &out->vk);
-    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &out->vk);
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &out->vk), out->vk.allocation_size,
-                                 (vk_flags & RAW_VK_DEDICATED) != 0, &out->memory));
-    CU_OK(raw_cuda_map_image(p->cu, out->memory, out->vk.offset, &array, out->vk.desc.levels,
-                             &out->mipmap));
-}
-
-void shared_image_close(pair *p, shared_image *image)
-{
-    CU_OK(p->cu->MipmappedArrayDestroy(image->mipmap));
-    CU_OK(p->cu->DestroyExternalMemory(image->memory));
-    raw_vk_image_destroy(&p->vk, &image->vk);
-}
-
 shared_image pair_image(pair *p, const image_format *format, uint32_t width, uint32_t height,
                         uint32_t levels, unsigned vk_flags)
 {
-    shared_image image;
-    shared_image_open(p, format, width, height, levels, vk_flags, &image);
-    test_later(end_image, p, &image, sizeof image);
+    const raw_vk_image_desc desc = image_desc(format, width, height, levels, vk_flags);
+    shared_image image = {.format = format, .vk = pair_vk_image(p, &desc)};
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &image.vk);
+    image.memory = pair_image_memory(p, &image.vk, (vk_flags & RAW_VK_DEDICATED) != 0);
+    image.mipmap =
+        raw_cuda_mapped_image(p->cu, image.memory, image.vk.offset, &array, image.vk.desc.levels);
     return image;
 }
 
@@ -481,91 +399,6 @@ unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsi
                     memcpy(at, channel == 2 ? (const void *)&half : (const void *)&single, channel);
             }
     return texels;
-}
-
-void image_launch(const pair *p, CUmodule module, const char *verb, const image_format *format,
-                  CUsurfObject surface, VkExtent3D extent, void *argument)
-{
-    char name[64];
-    int width = (int)extent.width, height = (int)extent.height;
-    snprintf(name, sizeof name, "image_%s_%s", verb, format->kernel);
-    CUfunction kernel = raw_cuda_function(p->cu, module, name);
-    void *args[] = {&surface, &width, &height, argument};
-    CU_OK(p->cu->LaunchKernel(kernel, (extent.width + 31) / 32, (extent.height + 7) / 8, 1, 32, 8,
-                              1, 0, p->stream, args, NULL));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-}
-
-size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
-                        const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
-                        unsigned seed)
-{
-    const VkExtent3D extent = raw_vk_image_extent(image, level);
-    const size_t row = extent.width * format->texel, size = row * extent.height;
-    const CUarray array = image_level(p, mipmap, level);
-    unsigned char *found = test_memory(size), *expected = image_pattern(format, extent, seed);
-    CUsurfObject surface = 0;
-    CUdeviceptr texels = 0;
-    size_t wrong = 0;
-    CU_OK(raw_cuda_surface(p->cu, array, &surface));
-    CU_OK(p->cu->MemAlloc(&texels, size));
-
-    /* CUDA copies, Vulkan reads. */
-    CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
-    CU_OK(p->cu->CtxSynchronize());
-    raw_vk_image_read(&p->vk, image, level, found);
-    wrong += bytes_wrong(found, expected, size);
-    /* A kernel writes, Vulkan reads. */
-    expected = image_pattern(format, extent, ++seed);
-    image_launch(p, module, "write", format, surface, extent, &seed);
-    raw_vk_image_read(&p->vk, image, level, found);
-    wrong += bytes_wrong(found, expected, size);
-    /* Vulkan copies; a kernel reads, and a copy. */
-    expected = image_pattern(format, extent, ++seed);
-    raw_vk_image_write(&p->vk, image, level, expected);
-    image_launch(p, module, "read", format, surface, extent, &texels);
-    cuda_read(p, texels, found, size);
-    wrong += bytes_wrong(found, expected, size);
-    memset(found, 0, size);
-    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
-    wrong += bytes_wrong(found, expected, size);
-    /* Vulkan clears, a kernel reads. */
-    raw_vk_image_clear(&p->vk, image, level, format->color, NULL);
-    for (size_t i = 0; i < size; i++)
-        expected[i] = format->cleared[i % format->texel];
-    image_launch(p, module, "read", format, surface, extent, &texels);
-    cuda_read(p, texels, found, size);
-    wrong += bytes_wrong(found, expected, size);
-
-    CU_OK(p->cu->MemFree(texels));
-    CU_OK(p->cu->SurfObjectDestroy(surface));
-    return wrong;
-}
-
-size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
-                         CUmipmappedArray mipmap, uint32_t level, unsigned seed)
-{
-    const VkExtent3D extent = raw_vk_image_extent(image, level);
-    const size_t row = extent.width * format->texel, size = row * extent.height;
-    const CUarray array = image_level(p, mipmap, level);
-    unsigned char *found = test_memory(size), *expected = image_pattern(format, extent, seed);
-    CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
-    CU_OK(p->cu->CtxSynchronize());
-    raw_vk_image_read(&p->vk, image, level, found);
-    size_t wrong = bytes_wrong(found, expected, size);
-    for (size_t i = 0; i < size; i++)
-        expected[i] = (unsigned char)(expected[i] ^ 1);
-    raw_vk_image_write(&p->vk, image, level, expected);
-    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
-    wrong += bytes_wrong(found, expected, size);
-    return wrong;
-}
-
-CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most)
-{
-    CUDA_TEXTURE_DESC desc = raw_cuda_sampling(CU_TR_ADDRESS_MODE_CLAMP, filter, flags);
-    desc.maxMipmapLevelClamp = most;
-    return desc;
 }
 
 void image_answer(const char *name, const char *what, CUresult result)
@@ -622,29 +455,7 @@ void image_row_group(void (*run)(pair *p, size_t row))
     run_all(first, strtoul(rest + 1, NULL, 10), run);
 }
 
-void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
-                     VkExtent3D extent, const raw_vk_buffer *staging, bool to_image)
-{
-    const VkBufferImageCopy region = {.imageSubresource = {aspect, level, 0, image->desc.layers},
-                                      .imageExtent = extent};
-    const VkImageLayout layout =
-        to_image ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
-    VkCommandBuffer commands = raw_vk_begin(&p->vk, 0);
-    raw_vk_image_acquire(&p->vk, commands, 0, image, layout);
-    if (to_image)
-        vkCmdCopyBufferToImage(commands, staging->buffer, image->image, layout, 1, &region);
-    else
-        vkCmdCopyImageToBuffer(commands, image->image, layout, staging->buffer, 1, &region);
-    raw_vk_image_release(&p->vk, commands, 0, image, layout);
-    raw_vk_submit(&p->vk, commands, NULL);
-}
-
 /* Virtual memory ------------------------------------------------------------------------------- */
-
-CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)
-{
-    return (CUmemAccessDesc){.location = {.type = type, .id = id}, .flags = flags};
-}
 
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types)
 {

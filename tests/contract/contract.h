@@ -7,7 +7,6 @@
 #define CULVERT_TESTS_CONTRACT_H_
 
 #include "answers.h"
-#include "raw_binary.h"
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
 
@@ -70,7 +69,6 @@ void answer_wrong(const char *key, size_t wrong, size_t all);
 void answer_bytes(const char *key, size_t wrong);
 void answer_so(const char *key, bool so, const char *no);
 void answer_number(const char *key, int64_t number, int64_t expected);
-void answer_word(const char *key, uint32_t word, uint32_t expected);
 /* An error, whose number the documentation leaves open. */
 void answer_refused(const char *key, CUresult result);
 /* A key of several parts for ANSWER. This thread's next call overwrites it. */
@@ -130,49 +128,22 @@ typedef struct shared_timeline {
 void shared_timeline_open(pair *p, uint64_t initial, shared_timeline *out);
 void shared_timeline_close(pair *p, shared_timeline *timeline);
 
-/* A binary semaphore imported by CUDA, with its other side. */
-typedef struct shared_binary {
-    raw_binary peer;
-    CUexternalSemaphore cu;
-} shared_binary;
-
-/* Skips the case where the other side can be neither Vulkan nor played. */
-void shared_binary_open(pair *p, shared_binary *out);
-void shared_binary_close(pair *p, shared_binary *binary);
-
 /* For the rest of the case: pair_close() ends what these make, and what test_later() knows
  * besides. */
 shared_buffer pair_buffer(pair *p, VkDeviceSize size, unsigned vk_flags, bool dedicated_flag);
 shared_timeline pair_timeline(pair *p, uint64_t initial);
-shared_binary pair_binary(pair *p);
 raw_vk_buffer pair_vk_buffer(pair *p, VkDeviceSize size, unsigned vk_flags);
-
-/* Signals a timeline from the host a little later, by a thread. */
-#define LATE_SIGNAL_US 50000
-typedef struct late_signal {
-    pthread_t thread;
-    raw_vk *vk;
-    VkSemaphore semaphore;
-    uint64_t value;
-} late_signal;
-
-void late_signal_start(late_signal *late, raw_vk *vk, VkSemaphore semaphore, uint64_t value);
-void late_signal_join(late_signal *late);
 
 /* Images --------------------------------------------------------------------------------------- */
 
 typedef struct image_format {
-    const char *name;
     VkFormat vk;
     CUarray_format cu;
     unsigned channels;
-    size_t texel;              /* bytes */
-    const char *kernel;        /* the type that its kernels are named after */
-    VkClearColorValue color;   /* what an image is cleared to ... */
-    unsigned char cleared[16]; /* ... and the bytes of a texel then */
+    size_t texel; /* bytes */
 } image_format;
 
-enum { IMAGE_RGBA8, IMAGE_BGRA8, IMAGE_RGBA16F, IMAGE_R32F, IMAGE_RGBA32F, IMAGE_FORMATS };
+enum { IMAGE_RGBA8, IMAGE_RGBA16F, IMAGE_R32F, IMAGE_FORMATS };
 extern const image_format image_formats[IMAGE_FORMATS];
 
 /* A Vulkan image imported by CUDA and mapped whole. */
@@ -185,41 +156,18 @@ typedef struct shared_image {
 
 raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height,
                              uint32_t levels, unsigned vk_flags);
-/* Exportable, and dedicated on both sides where vk_flags say RAW_VK_DEDICATED. */
-void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height,
-                       uint32_t levels, unsigned vk_flags, shared_image *out);
-void shared_image_close(pair *p, shared_image *image);
-/* These three until the case ends. */
+/* These three until the case ends; the first is exportable, and dedicated on both sides where
+ * vk_flags say RAW_VK_DEDICATED. */
 shared_image pair_image(pair *p, const image_format *format, uint32_t width, uint32_t height,
                         uint32_t levels, unsigned vk_flags);
 raw_vk_image pair_vk_image(pair *p, const raw_vk_image_desc *desc);
 CUexternalMemory pair_image_memory(pair *p, const raw_vk_image *vk, bool dedicated);
 CUDA_ARRAY3D_DESCRIPTOR image_cuda_desc(const image_format *format, const raw_vk_image *image);
-uint32_t image_full_chain(uint32_t width, uint32_t height);
 
 CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level);
-/* The texels that the kernels write; until the case ends. */
+/* Texels, each another one; until the case ends. */
 unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsigned seed);
-/* A kernel over a whole level on the pair's stream, waited for. `argument` is the seed or the
- * texels. */
-void image_launch(const pair *p, CUmodule module, const char *verb, const image_format *format,
-                  CUsurfObject surface, VkExtent3D extent, void *argument);
-/* All five ways of reading and writing a level, by array copy and by kernel, from and to Vulkan:
- * the bytes that are wrong. */
-size_t same_image_wrong(pair *p, CUmodule module, const image_format *format,
-                        const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
-                        unsigned seed);
-/* The same by array copies only, both ways, counted: for rows that report. */
-size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
-                         CUmipmappedArray mipmap, uint32_t level, unsigned seed);
 
-/* Clamped, with levels up to `most`. */
-CUDA_TEXTURE_DESC image_sampling(CUfilter_mode filter, unsigned flags, float most);
-
-/* By Vulkan, and waited for: all of a level, or of a plane, of formats whose texels
- * raw_vulkan_image.h cannot count. */
-void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
-                     VkExtent3D extent, const raw_vk_buffer *staging, bool to_image);
 /* Answers "NAME: WHAT". */
 void image_answer(const char *name, const char *what, CUresult result);
 
@@ -242,7 +190,6 @@ typedef struct vmm_block {
     size_t size;
 } vmm_block;
 
-CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags);
 CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types);
 CUdeviceptr vmm_reserve(const pair *p, size_t size);
 /* Read and write for the pair's device. */
@@ -266,7 +213,6 @@ VkResult vk_import(const pair *p, int fd, VkDeviceSize size, uint32_t type, cons
 /* Textures ------------------------------------------------------------------------------------- */
 
 typedef raw_cuda_place place;
-#define NO_LEVEL (-1000.0f)
 /* A kernel of texture_kernels.cu at these places; `bytes` each go to `out`. */
 void read_places(const pair *p, const char *kernel, CUtexObject texture, const place *places,
                  int count, void *out, size_t bytes);

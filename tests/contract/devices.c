@@ -2,10 +2,9 @@
 /* Contract rows: devices and their identity. */
 #define TEST_GROUP "devices."
 #include "contract.h"
+#include "raw_binary.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static int attribute(const raw_cuda *cu, CUdevice_attribute which, CUdevice device)
@@ -46,63 +45,12 @@ TEST(uuid_matches_one_vulkan_device, .mark = TEST_BOTH)
     raw_vk_close(&vk);
 }
 
-TEST(uuid_versions_agree, .mark = TEST_BOTH)
-{
-    const raw_cuda *cu = raw_cuda_open();
-    int differ = 0;
-    for (int i = 0; i < cu->device_count; i++) {
-        CUdevice device;
-        CUuuid first, second;
-        CU_OK(cu->DeviceGet(&device, i));
-        CU_OK(cu->DeviceGetUuid_v1(&first, device));
-        CU_OK(cu->DeviceGetUuid(&second, device));
-        differ += memcmp(&first, &second, sizeof first) != 0;
-    }
-    /* They may differ on a MIG slice, which has no graphics. */
-    answer_number("devices whose two UUIDs differ", differ, 0);
-}
-
 PAIR_CASE(no_luid_on_linux, .mark = TEST_BOTH)
 {
     char luid[8];
     unsigned mask = 0;
     answer_call("cuDeviceGetLuid", p->cu->DeviceGetLuid(luid, &mask, p->device));
     answer_number("deviceLUIDValid of Vulkan", (int)p->vk.id.deviceLUIDValid, VK_FALSE);
-}
-
-TEST(device_groups_of_one, .mark = TEST_BOTH)
-{
-    const raw_cuda *cu = raw_cuda_open();
-    raw_vk vk;
-    raw_vk_open_instance(&vk, &(raw_vk_options){.software = cu->software});
-    VkPhysicalDeviceGroupProperties groups[16];
-    uint32_t count = 16;
-    for (uint32_t i = 0; i < count; i++)
-        groups[i] = (VkPhysicalDeviceGroupProperties){
-            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES};
-    VK_OK(vkEnumeratePhysicalDeviceGroups(vk.instance, &count, groups));
-    REQUIRE(count > 0);
-    uint32_t larger = 0;
-    for (uint32_t i = 0; i < count; i++)
-        larger += groups[i].physicalDeviceCount != 1;
-    answer_number("groups of more than one device", larger, 0);
-    raw_vk_close(&vk);
-}
-
-PAIR_CASE(queue_families, .mark = TEST_NVIDIA_ONLY,
-          .reason = "lavapipe has one family that does everything")
-{
-    const VkQueueFlags transfer = VK_QUEUE_TRANSFER_BIT, compute = VK_QUEUE_COMPUTE_BIT,
-                       graphics = VK_QUEUE_GRAPHICS_BIT, all = graphics | compute | transfer;
-    answer_so("family 0 has graphics, compute and transfer", (p->vk.queues[0].flags & all) == all,
-              "no");
-    if (p->cu->software) {
-        REQUIRE_EQ(p->vk.queue_count, 1);
-    } else {
-        REQUIRE(p->vk.queue_count >= 3);
-        REQUIRE_EQ(p->vk.queues[1].flags & all, transfer);
-        REQUIRE_EQ(p->vk.queues[2].flags & (graphics | compute), compute);
-    }
 }
 
 TEST(timeline_attribute, .mark = TEST_BOTH)
@@ -145,47 +93,6 @@ TEST(stack_limit, .mark = TEST_BOTH)
     CU_OK(cu->CtxGetLimit(&after, CU_LIMIT_STACK_SIZE));
     REQUIRE_EQ(after, before);
     CU_OK(cu->DevicePrimaryCtxRelease(0));
-}
-
-TEST(memory_attributes, .mark = TEST_NVIDIA_ONLY,
-     .reason = "the twin claims what it has entry points for, no more")
-{
-    static const struct {
-        CUdevice_attribute which;
-        const char *name;
-        int nvidia; /* -1: it depends on the machine */
-    } rows[] = {
-        {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "vmm", 1},
-        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "posix_fd", 1},
-        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, "fabric", -1},
-        {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, "multicast", -1},
-        {CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, "compressible", -1},
-        {CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, "dma_buf", -1},
-        {CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED, "sparse_arrays", -1},
-        {CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, "deferred_mapping", -1},
-        {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, "rdma_with_vmm", -1},
-    };
-    const raw_cuda *cu = raw_cuda_open();
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        int value = attribute(cu, rows[i].which, 0);
-        if (rows[i].nvidia >= 0)
-            ANSWER(rows[i].name, "%d", value);
-        else
-            MEASURED("attribute", "%s %d", rows[i].name, value);
-        if (!cu->software && rows[i].nvidia >= 0) REQUIRE_EQ(value, rows[i].nvidia);
-    }
-}
-
-TEST(vmm_granularity, .mark = TEST_BOTH)
-{
-    const raw_cuda *cu = raw_cuda_open();
-    const CUmemAllocationProp prop = raw_cuda_memory_prop(0, POSIX_FD);
-    size_t minimum = 0, recommended = 0;
-    CU_OK(cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CU_OK(
-        cu->MemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
-    answer_number("minimum", (int64_t)minimum, 2 << 20);
-    answer_number("recommended", (int64_t)recommended, 2 << 20);
 }
 
 TEST(fabric_needs_imex, .mark = TEST_NVIDIA_ONLY, .reason = "the twin has no fabric handles")
@@ -373,76 +280,35 @@ PAIR_CROSSED_CASE(binary_of_another_gpu, .mark = TEST_BOTH, .reason = HEARD, .ow
     raw_binary_destroy(&p->vk, &binary);
 }
 
-/* A VMM allocation of a device's, mapped for it, and exported; `peer` (or -1) gets access too. */
-typedef struct peer_memory {
-    vmm_block b;
-    int fd;
-} peer_memory;
-
-static peer_memory peer_memory_open(const pair *p, CUdevice device, CUdevice peer)
-{
-    peer_memory m = {.b = {.pointer = vmm_reserve(p, SIZE), .size = SIZE}};
-    const CUmemAllocationProp prop = raw_cuda_memory_prop(device, POSIX_FD);
-    const CUmemAccessDesc access[] = {raw_cuda_access(device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
-                                      raw_cuda_access(peer, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
-    CU_OK(p->cu->MemCreate(&m.b.handle, SIZE, &prop, 0));
-    CU_OK(p->cu->MemMap(m.b.pointer, SIZE, 0, m.b.handle, 0));
-    CU_OK(p->cu->MemSetAccess(m.b.pointer, SIZE, access, peer >= 0 ? 2 : 1));
-    m.fd = vmm_export(p, m.b.handle);
-    return m;
-}
-
-static void peer_memory_close(const pair *p, peer_memory *m)
-{
-    vmm_close(p, &m->b);
-    close(m->fd);
-}
-
 /* Reported: whether Vulkan on GPU 0 takes it, and how many words it then sees right. It is nothing
  * to rely on. */
 PAIR_CROSSED_CASE(vmm_memory_of_another_gpu, .mark = TEST_BOTH, .reason = "silently wrong on both")
 {
-    peer_memory m = peer_memory_open(p, p->device, -1);
-    set_words(p, m.b.pointer, 0x13572468u, SIZE / 4);
+    const vmm_block b = pair_vmm(p, SIZE, POSIX_FD);
+    const int fd = vmm_export(p, b.handle);
+    set_words(p, b.pointer, 0x13572468u, SIZE / 4);
     raw_vk_buffer like = pair_vk_buffer(p, SIZE, RAW_VK_EXPORT), vk;
     VkDeviceMemory imported = VK_NULL_HANDLE;
     const VkResult result =
-        vk_import(p, fcntl(m.fd, F_DUPFD_CLOEXEC, 0), SIZE, like.memory_type, NULL, &imported);
+        vk_import(p, fcntl(fd, F_DUPFD_CLOEXEC, 0), SIZE, like.memory_type, NULL, &imported);
     ANSWER("Vulkan's import", "VkResult %d", (int)result);
     if (result == VK_SUCCESS) {
         uint32_t *found = test_memory(SIZE);
         vkFreeMemory(p->vk.device, imported, NULL);
         like.allocation_size = SIZE;
         like.offset = 0;
-        raw_vk_buffer_import(&p->vk, fcntl(m.fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
+        raw_vk_buffer_import(&p->vk, fcntl(fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
         raw_vk_read(&p->vk, &vk, 0, found, SIZE);
         answer_so("what Vulkan then sees", words_not(found, 0x13572468u, SIZE / 4) > 0,
                   "the memory");
         raw_vk_buffer_destroy(&p->vk, &vk);
     }
-    peer_memory_close(p, &m);
+    close(fd);
 }
 
-PAIR_CROSSED_CASE(vmm_access_for_peers, .mark = TEST_BOTH)
-{
-    int can = 0;
-    CU_OK(p->cu->DeviceCanAccessPeer(&can, 0, p->device));
-    if (!can) SKIP("devices 0 and 1 are no peers");
-    peer_memory m = peer_memory_open(p, p->device, 0);
-    set_words(p, m.b.pointer, 0x24681357u, SIZE / 4);
-    REQUIRE(raw_cuda_context(p->cu, 0) != NULL);
-    answer_so("a word read by the peer", cuda_word(p, m.b.pointer + SIZE - 4) == 0x24681357u,
-              "wrong");
-    CU_OK(p->cu->CtxSetCurrent(p->context));
-    CU_OK(p->cu->DevicePrimaryCtxRelease(0));
-    peer_memory_close(p, &m);
-}
-
-/* What a kernel of device 1 writes to memory that it reaches, and what becomes of it where it does
- * not: the context is lost. */
-typedef enum reach { OF_PEER, OF_VMM, OF_VULKAN } reach;
-
-static void kernels_reach(pair *p, reach what)
+/* A kernel of device 1 reaches memory that Vulkan dedicated to a buffer where its own context has
+ * imported it, and not by another context's import: the context is lost. */
+PAIR_CROSSED_CASE(kernels_reach_vulkans, .mark = TEST_BOTH, .faults = true)
 {
     CUdeviceptr near = 0, far = 0;
     CUexternalMemory memory[2];
@@ -452,426 +318,21 @@ static void kernels_reach(pair *p, reach what)
     CU_OK(cu->DeviceCanAccessPeer(&can, p->device, 0));
     if (!can) SKIP("devices 0 and 1 are no peers");
     CUcontext first = raw_cuda_context(cu, 0);
-    if (what == OF_PEER) CU_OK(cu->MemAlloc(&near, SIZE));
-    if (what == OF_VULKAN) {
-        raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT | RAW_VK_DEDICATED, &vk);
-        for (int i = 0; i < 2; i++) {
-            CU_OK(cu->CtxSetCurrent(i == 0 ? first : p->context));
-            CU_OK(raw_cuda_import_memory(cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size,
-                                         true, &memory[i]));
-            CU_OK(raw_cuda_map_buffer(cu, memory[i], 0, SIZE, i == 0 ? &far : &near));
-        }
-    }
-    CU_OK(cu->CtxSetCurrent(p->context));
-    if (what == OF_VMM) near = peer_memory_open(p, 0, p->device).b.pointer;
-    if (what != OF_VMM) CU_OK(cu->CtxEnablePeerAccess(first, 0));
-    answer_ok(what == OF_VULKAN ? "imported in its own context" : "with access",
-              words_run(p, "pattern_write", near, 256, 7));
-    if (what == OF_PEER) CU_OK(cu->CtxDisablePeerAccess(first));
-    const CUmemAccessDesc none = raw_cuda_access(p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
-    if (what == OF_VMM) CU_OK(cu->MemSetAccess(near, SIZE, &none, 1));
-    answer_call(what == OF_VULKAN ? "imported in the other, with peer access" : "taken away",
-                words_run(p, "pattern_write", far != 0 ? far : near, 256, 7));
-    test_pass(); /* the context is lost */
-}
-
-#define REACH_CASE(name, what)                                                                     \
-    PAIR_CROSSED_CASE(name, .mark = TEST_BOTH, .faults = true)                                     \
-    {                                                                                              \
-        kernels_reach(p, what);                                                                    \
-    }
-REACH_CASE(kernels_reach_peers, OF_PEER)
-REACH_CASE(kernels_reach_vmm, OF_VMM)
-REACH_CASE(kernels_reach_vulkans, OF_VULKAN)
-
-#define COPIED (4u << 20)
-
-typedef struct two {
-    const raw_cuda *cu;
-    CUcontext context[2];
-    CUstream stream[2];
-    CUdeviceptr memory[2];
-    int peers;
-} two;
-
-static void two_open(two *w)
-{
-    memset(w, 0, sizeof *w);
-    raw_cuda_two_devices();
-    w->cu = raw_cuda_open();
-    if (w->cu->device_count < 2) SKIP("one CUDA device only");
-    CU_OK(w->cu->DeviceCanAccessPeer(&w->peers, 0, 1));
+    raw_vk_buffer_create(&p->vk, SIZE, RAW_VK_EXPORT | RAW_VK_DEDICATED, &vk);
     for (int i = 0; i < 2; i++) {
-        w->context[i] = raw_cuda_context(w->cu, i);
-        CU_OK(w->cu->StreamCreate(&w->stream[i], CU_STREAM_NON_BLOCKING));
-        CU_OK(w->cu->MemAlloc(&w->memory[i], COPIED));
+        CU_OK(cu->CtxSetCurrent(i == 0 ? first : p->context));
+        CU_OK(raw_cuda_import_memory(cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, true,
+                                     &memory[i]));
+        CU_OK(raw_cuda_map_buffer(cu, memory[i], 0, SIZE, i == 0 ? &far : &near));
     }
-    CU_OK(w->cu->CtxSetCurrent(w->context[0]));
+    CU_OK(cu->CtxEnablePeerAccess(first, 0));
+    answer_ok("imported in its own context", words_run(p, "pattern_write", near, 256, 7));
+    answer_call("imported in the other, with peer access",
+                words_run(p, "pattern_write", far, 256, 7));
+    test_pass();
 }
 
-static void two_close(two *w)
-{
-    for (int i = 0; i < 2; i++) {
-        CU_OK(w->cu->CtxSetCurrent(w->context[i]));
-        CU_OK(w->cu->MemFree(w->memory[i]));
-        CU_OK(w->cu->StreamDestroy(w->stream[i]));
-        CU_OK(w->cu->CtxSetCurrent(NULL));
-        CU_OK(w->cu->DevicePrimaryCtxRelease(i));
-    }
-    raw_cuda_require_empty(w->cu);
-}
-
-#define TWO_CASE(...) TEST_ON(two, w, two_open(w), two_close(w), __VA_ARGS__)
-
-/* The words of memory[1], which were copied there. */
-static size_t copied_wrong(const two *w, const uint32_t *expected)
-{
-    uint32_t *found = test_memory(COPIED);
-    CU_OK(w->cu->MemcpyDtoH(found, w->memory[1], COPIED));
-    return bytes_wrong(found, expected, COPIED);
-}
-
-TWO_CASE(copies, .mark = TEST_BOTH)
-{
-    const raw_cuda *cu = w->cu;
-    static const char *const ways[] = {"cuMemcpyPeerAsync in the source's stream",
-                                       "cuMemcpyPeerAsync in the destination's stream",
-                                       "cuMemcpyPeer"};
-    /* Neither needs access to be enabled; each in a stream of either device, then synchronous. */
-    for (int way = 0; way < 3; way++) {
-        uint32_t *words = pattern_words(COPIED, (uint32_t)way * 77);
-        CU_OK(cu->CtxSetCurrent(w->context[0]));
-        CU_OK(raw_cuda_upload(cu, w->memory[0], words, COPIED));
-        if (way < 2) {
-            CU_OK(cu->CtxSetCurrent(w->context[way]));
-            CU_OK(cu->MemcpyPeerAsync(w->memory[1], w->context[1], w->memory[0], w->context[0],
-                                      COPIED, w->stream[way]));
-            CU_OK(cu->StreamSynchronize(w->stream[way]));
-        } else {
-            CU_OK(cu->MemcpyPeer(w->memory[1], w->context[1], w->memory[0], w->context[0], COPIED));
-            CU_OK(cu->CtxSetCurrent(w->context[1]));
-            CU_OK(cu->CtxSynchronize());
-        }
-        CU_OK(cu->CtxSetCurrent(w->context[1]));
-        answer_wrong(ways[way], copied_wrong(w, words), COPIED);
-    }
-    CU_OK(cu->CtxSetCurrent(w->context[0]));
-    if (w->peers) {
-        CU_OK(cu->CtxEnablePeerAccess(w->context[1], 0));
-        CU_IS(cu->CtxEnablePeerAccess(w->context[1], 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
-        uint32_t *words = pattern_words(COPIED, 5);
-        CU_OK(raw_cuda_upload(cu, w->memory[0], words, COPIED));
-        CU_OK(cu->MemcpyPeerAsync(w->memory[1], w->context[1], w->memory[0], w->context[0], COPIED,
-                                  w->stream[0]));
-        CU_OK(cu->StreamSynchronize(w->stream[0]));
-        REQUIRE_EQ(copied_wrong(w, words), 0);
-        CU_OK(cu->CtxDisablePeerAccess(w->context[1]));
-        CU_IS(cu->CtxDisablePeerAccess(w->context[1]), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
-    } else {
-        CU_IS(cu->CtxEnablePeerAccess(w->context[1], 0), CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    }
-    answer_call("peer access with an unknown flag", cu->CtxEnablePeerAccess(w->context[1], 1));
-}
-
-/* Arrays of two devices, by boxes; and an event of one that the other waits for. */
-TWO_CASE(copies_of_arrays, .mark = TEST_BOTH)
-{
-    enum { W = 61, H = 29, D = 5, BYTES = W * 4 * H * D };
-    const raw_cuda *cu = w->cu;
-    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
-    CUarray array[2];
-    CUevent written;
-    uint32_t *words = pattern_words(BYTES, 3), *found = test_memory(BYTES);
-    desc.Depth = D;
-    desc.Flags |= CUDA_ARRAY3D_LAYERED;
-    for (int i = 0; i < 2; i++) {
-        CU_OK(cu->CtxSetCurrent(w->context[i]));
-        CU_OK(cu->Array3DCreate(&array[i], &desc));
-    }
-    CU_OK(cu->CtxSetCurrent(w->context[0]));
-    CU_OK(cu->EventCreate(&written, CU_EVENT_DISABLE_TIMING));
-    const CUDA_MEMCPY3D in =
-        TEST_ROW(.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = words, .srcPitch = W * 4,
-                 .srcHeight = H, .dstArray = array[0], .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-                 .WidthInBytes = W * 4, .Height = H, .Depth = D);
-    CU_OK(cu->Memcpy3DAsync(&in, w->stream[0]));
-    CU_OK(cu->EventRecord(written, w->stream[0]));
-    CU_OK(cu->CtxSetCurrent(w->context[1]));
-    CU_OK(cu->StreamWaitEvent(w->stream[1], written, 0));
-    CUDA_MEMCPY3D_PEER c =
-        TEST_ROW(.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array[0],
-                 .srcContext = w->context[0], .dstMemoryType = CU_MEMORYTYPE_ARRAY,
-                 .dstArray = array[1], .dstContext = w->context[1], .WidthInBytes = W * 4,
-                 .Height = H, .Depth = D);
-    CUresult result = cu->Memcpy3DPeerAsync(&c, w->stream[1]);
-    answer_call("array to array", result);
-    CU_OK(cu->StreamSynchronize(w->stream[1]));
-    if (result == CUDA_SUCCESS) {
-        CU_OK(raw_cuda_read_box(cu, array[1], found, W * 4, H, D));
-        answer_wrong("bytes of it", bytes_wrong(found, words, BYTES), BYTES);
-    }
-    /* An array here from memory there, which needs no array access over the link. */
-    for (size_t i = 0; i < BYTES / 4; i++)
-        words[i] = ~words[i];
-    CU_OK(raw_cuda_upload(cu, w->memory[1], words, BYTES));
-    c.srcMemoryType = CU_MEMORYTYPE_DEVICE;
-    c.srcDevice = w->memory[1];
-    c.srcContext = w->context[1];
-    c.srcPitch = W * 4;
-    c.srcHeight = H;
-    c.dstArray = array[0];
-    c.dstContext = w->context[0];
-    result = cu->Memcpy3DPeerAsync(&c, w->stream[1]);
-    answer_call("memory to array", result);
-    CU_OK(cu->StreamSynchronize(w->stream[1]));
-    CU_OK(cu->CtxSetCurrent(w->context[0]));
-    if (result == CUDA_SUCCESS) {
-        CU_OK(raw_cuda_read_box(cu, array[0], found, W * 4, H, D));
-        answer_wrong("bytes of that", bytes_wrong(found, words, BYTES), BYTES);
-    }
-    CU_OK(cu->EventDestroy(written));
-    for (int i = 0; i < 2; i++) {
-        CU_OK(cu->CtxSetCurrent(w->context[i]));
-        CU_OK(cu->ArrayDestroy(array[i]));
-    }
-}
-
-/* Memory that is said to be another device's than it is. */
-TWO_CASE(copies_in_wrong_contexts, .mark = TEST_TWIN_STRICTER, .reason = REPORTED, .own = true)
-{
-    const raw_cuda *cu = w->cu;
-    CUcontext *of = w->context;
-    image_answer("peer_copy_wrong", "the other context for the destination",
-                 cu->MemcpyPeer(w->memory[1], of[0], w->memory[0], of[0], COPIED));
-    image_answer("peer_copy_wrong", "the other context for the source",
-                 cu->MemcpyPeer(w->memory[1], of[1], w->memory[0], of[1], COPIED));
-    image_answer("peer_copy_wrong", "one byte too many",
-                 cu->MemcpyPeer(w->memory[1], of[1], w->memory[0], of[0], COPIED + 1));
-    if (!cu->software) test_pass(); /* NVIDIA's driver may have copied past an end */
-}
-
-/* What a fallback by host memory does: an array to pinned memory and from there to another, in
- * streams of two devices that an event holds together. */
-TWO_CASE(copies_through_host_memory, .mark = TEST_BOTH)
-{
-    enum { W = 61, H = 29, BYTES = W * 4 * H };
-    const raw_cuda *cu = w->cu;
-    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
-    CUarray array[2];
-    CUevent copied;
-    void *pinned;
-    uint32_t *words = pattern_words(BYTES, 13), *found = test_memory(BYTES);
-    for (int i = 0; i < 2; i++) {
-        CU_OK(cu->CtxSetCurrent(w->context[i]));
-        CU_OK(cu->Array3DCreate(&array[i], &desc));
-    }
-    CU_OK(cu->CtxSetCurrent(w->context[0]));
-    CU_OK(cu->EventCreate(&copied, CU_EVENT_DISABLE_TIMING));
-    CU_OK(cu->MemHostAlloc(&pinned, BYTES, CU_MEMHOSTALLOC_PORTABLE));
-    CU_OK(raw_cuda_write_array(cu, array[0], words, W * 4, H));
-    CUDA_MEMCPY3D c =
-        TEST_ROW(.srcMemoryType = CU_MEMORYTYPE_ARRAY, .srcArray = array[0],
-                 .dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = pinned, .dstPitch = W * 4,
-                 .dstHeight = H, .WidthInBytes = W * 4, .Height = H, .Depth = 1);
-    CU_OK(cu->Memcpy3DAsync(&c, w->stream[0]));
-    CU_OK(cu->EventRecord(copied, w->stream[0]));
-    CU_OK(cu->CtxSetCurrent(w->context[1]));
-    CU_OK(cu->StreamWaitEvent(w->stream[1], copied, 0));
-    c = (CUDA_MEMCPY3D)TEST_ROW(.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = pinned,
-                                .srcPitch = W * 4, .srcHeight = H, .dstArray = array[1],
-                                .dstMemoryType = CU_MEMORYTYPE_ARRAY, .WidthInBytes = W * 4,
-                                .Height = H, .Depth = 1);
-    CU_OK(cu->Memcpy3DAsync(&c, w->stream[1]));
-    CU_OK(cu->StreamSynchronize(w->stream[1]));
-    CU_OK(raw_cuda_read_array(cu, array[1], found, W * 4, H));
-    answer_wrong("bytes of an array through pinned memory", bytes_wrong(found, words, BYTES),
-                 BYTES);
-    CU_OK(cu->CtxSetCurrent(w->context[0]));
-    CU_OK(cu->EventDestroy(copied));
-    CU_OK(cu->MemFreeHost(pinned));
-    for (int i = 0; i < 2; i++) {
-        CU_OK(cu->CtxSetCurrent(w->context[i]));
-        CU_OK(cu->ArrayDestroy(array[i]));
-    }
-}
-
-/* Contract rows: memory of cuMemAlloc and events in another process (cuIpc...), calls in a child
- * without exec, and what a checkpoint and its restore leave of a process, and of what it shares. */
-#undef TEST_GROUP
-#define TEST_GROUP "cuda_ipc."
-
-#define BLOCK ((size_t)2 << 20)
-
-typedef struct both { /* what goes to the other process */
-    CUipcMemHandle memory;
-    CUipcEventHandle event;
-} both;
-
-TEST(other_process_child)
-{
-    const char *text = getenv("CONTRACT_IPC");
-    if (text == NULL) SKIP("only as a child");
-    pair opened, *p = &opened;
-    both got;
-    CUdeviceptr memory = 0, again = 0;
-    CUevent event = NULL;
-    pair_open(p);
-    REQUIRE(read(atoi(text), &got, sizeof got) == (ssize_t)sizeof got);
-    CUresult result = p->cu->IpcOpenMemHandle(&memory, got.memory, 0);
-    answer_call("cuIpcOpenMemHandle with flags 0", result);
-    if (result == CUDA_SUCCESS) CU_OK(p->cu->IpcCloseMemHandle(memory));
-    CU_OK(p->cu->IpcOpenMemHandle(&memory, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    result = p->cu->IpcOpenMemHandle(&again, got.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    answer_with("cuIpcOpenMemHandle once more", result, "%s",
-                again == memory ? "the same address" : "another address");
-    if (result == CUDA_SUCCESS) CU_OK(p->cu->IpcCloseMemHandle(again));
-    answer_word("the exporter's last word", cuda_word(p, memory + 2 * BLOCK - 4), 0x27182818u);
-    answer_refused("cuMemFree of opened memory", p->cu->MemFree(memory));
-    CU_OK(p->cu->IpcOpenEventHandle(&event, got.event));
-    CU_OK(p->cu->StreamWaitEvent(p->stream, event, 0));
-    CU_OK(p->cu->MemsetD32Async(memory, 0x28182845u, BLOCK / 2, p->stream));
-    CU_OK(p->cu->EventRecord(event, p->stream));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-    answer_call("cuEventQuery of an opened event", p->cu->EventQuery(event));
-    CU_OK(p->cu->EventDestroy(event));
-    answer_refused("cuIpcCloseMemHandle in the middle", p->cu->IpcCloseMemHandle(memory + 4096));
-    CU_OK(p->cu->IpcCloseMemHandle(memory));
-    pair_close(p);
-}
-
-/* Programs print the words of handles. */
-static unsigned words_of(const void *handle)
-{
-    uint32_t words[16];
-    unsigned count = 0;
-    memcpy(words, handle, sizeof words);
-    for (int i = 0; i < 16; i++)
-        count += words[i] != 0;
-    return count;
-}
-
-PAIR_CASE(other_process, .mark = TEST_BOTH, .own = true)
-{
-    both give;
-    CUipcMemHandle small_handle;
-    CUdeviceptr memory = 0, small = 0, own = 0;
-    CUevent event = NULL, plain = NULL;
-    char text[16];
-    int ends[2];
-    CU_OK(p->cu->MemAlloc(&small, 4096));
-    CU_OK(p->cu->MemAlloc(&memory, 2 * BLOCK));
-    ANSWER("cuMemAlloc of 4 MiB", "at %s of 2 MiB",
-           memory % BLOCK == 0 ? "a multiple" : "no multiple");
-    answer_call("cuIpcGetMemHandle of 4096 bytes", p->cu->IpcGetMemHandle(&small_handle, small));
-    answer_call("cuIpcGetMemHandle in the middle",
-                p->cu->IpcGetMemHandle(&give.memory, memory + BLOCK));
-    CU_OK(p->cu->IpcGetMemHandle(&give.memory, memory));
-    answer_refused("cuIpcOpenMemHandle in the exporting process",
-                   p->cu->IpcOpenMemHandle(&own, give.memory, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
-    CU_OK(p->cu->EventCreate(&plain, CU_EVENT_DISABLE_TIMING));
-    CU_OK(p->cu->EventCreate(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING));
-    answer_refused("cuIpcGetEventHandle of an event for one process",
-                   p->cu->IpcGetEventHandle(&give.event, plain));
-    CU_OK(p->cu->IpcGetEventHandle(&give.event, event));
-    ANSWER("words that are not zero", "%u of a memory handle's 16, %u of an event handle's",
-           words_of(&small_handle), words_of(&give.event));
-    CU_OK(p->cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 2, p->stream));
-    CU_OK(p->cu->EventRecord(event, p->stream));
-    REQUIRE(pipe(ends) == 0 && write(ends[1], &give, sizeof give) == (ssize_t)sizeof give);
-    snprintf(text, sizeof text, "%d", ends[0]);
-    REQUIRE(setenv("CONTRACT_IPC", text, 1) == 0);
-    REQUIRE_EQ(test_run_child("cuda_ipc.other_process_child"), 0);
-    CU_OK(p->cu->StreamWaitEvent(p->stream, event, 0));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-    answer_word("the importer's first word", cuda_word(p, memory), 0x28182845u);
-    close(ends[0]);
-    close(ends[1]);
-    CU_OK(p->cu->EventDestroy(event));
-    CU_OK(p->cu->EventDestroy(plain));
-    CU_OK(p->cu->MemFree(memory));
-    CU_OK(p->cu->MemFree(small));
-}
-
-/* What calls answer in a child process that called no exec. Each is asked by a child of its own,
- * since some of them crash there. */
-#define ASKED(X)                                                                                   \
-    X(Init, (0))                                                                                   \
-    X(DriverGetVersion, (&number))                                                                 \
-    X(DeviceGetCount, (&number))                                                                   \
-    X(DeviceGet, (&device, 0))                                                                     \
-    X(DeviceGetAttribute, (&number, CU_DEVICE_ATTRIBUTE_WARP_SIZE, p->device))                     \
-    X(DevicePrimaryCtxRetain, (&context, p->device))                                               \
-    X(CtxGetCurrent, (&context))                                                                   \
-    X(CtxSetCurrent, (p->context))                                                                 \
-    X(CtxPushCurrent, (p->context))                                                                \
-    X(CtxPopCurrent, (&context))                                                                   \
-    X(CtxSynchronize, ())                                                                          \
-    X(StreamCreate, (&stream, CU_STREAM_NON_BLOCKING))                                             \
-    X(StreamQuery, (p->stream))                                                                    \
-    X(StreamSynchronize, (p->stream))                                                              \
-    X(EventQuery, (event))                                                                         \
-    X(MemAlloc, (&more, 4096))                                                                     \
-    X(MemcpyDtoH, (&word, memory, sizeof word))                                                    \
-    X(MemsetD32Async, (memory, 0, 1, p->stream))                                                   \
-    X(MemFree, (memory))                                                                           \
-    X(EventDestroy, (event))
-
-static CUresult ask(const pair *p, CUdeviceptr memory, CUevent event, const char *call)
-{
-    const raw_cuda *cu = p->cu;
-    CUcontext context = NULL;
-    CUstream stream = NULL;
-    CUdeviceptr more = 0;
-    CUdevice device = 0;
-    uint32_t word = 0;
-    int number = 0;
-#define ASK(name, args)                                                                            \
-    if (strcmp(call, "cu" #name) == 0) return cu->name args;
-    ASKED(ASK)
-#undef ASK
-    return CUDA_ERROR_NOT_FOUND;
-}
-
-static void answer_of_child(const pair *p, CUdeviceptr memory, CUevent event, const char *call)
-{
-    CUresult got = CUDA_SUCCESS;
-    int ends[2], status = 0;
-    REQUIRE(pipe(ends) == 0);
-    fflush(NULL);
-    const pid_t pid = fork();
-    REQUIRE(pid >= 0);
-    if (pid == 0) {
-        alarm(5); /* a call that does not return by then never does */
-        for (int number = SIGILL; number <= SIGSEGV; number++)
-            signal(number, SIG_DFL);
-        got = ask(p, memory, event, call);
-        _exit(write(ends[1], &got, sizeof got) == (ssize_t)sizeof got ? 0 : 1);
-    }
-    REQUIRE_EQ(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status)) {
-        ANSWER(call, "%s", WTERMSIG(status) == SIGALRM ? "never returns" : "crashes");
-    } else {
-        REQUIRE(WEXITSTATUS(status) == 0 && read(ends[0], &got, sizeof got) == sizeof got);
-        answer_call(call, got);
-    }
-    close(ends[0]);
-    close(ends[1]);
-}
-
-PAIR_CASE(forked_child, .mark = TEST_BOTH, .own = true)
-{
-    CUdeviceptr memory = raw_cuda_memory(p->cu, BLOCK);
-    CU_OK(p->cu->MemsetD32Async(memory, 0x27182818u, BLOCK / 4, p->stream));
-    CUevent event = raw_cuda_event(p->cu, CU_EVENT_DISABLE_TIMING);
-    CU_OK(p->cu->EventRecord(event, p->stream));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-#define ANSWER_OF_CHILD(name, args) answer_of_child(p, memory, event, "cu" #name);
-    ASKED(ANSWER_OF_CHILD)
-#undef ANSWER_OF_CHILD
-    /* Nobody else notices. */
-    answer_word("a word of the parent's afterwards", cuda_word(p, memory + BLOCK - 4), 0x27182818u);
-}
-
+/* Contract rows: what a checkpoint and its restore leave of a process, and of what it shares. */
 #undef TEST_GROUP
 #define TEST_GROUP "checkpoints."
 #define AGENT      "checkpoints.alone_child"
@@ -896,14 +357,6 @@ static raw_checkpoint answer_checkpoint(const pair *p)
     answer_with("unlock", c.unlock, "then %s", state_name(c.last));
     CU_OK(c.checkpoint);
     return c;
-}
-
-PAIR_CASE(alone, .mark = TEST_BOTH, .own = true)
-{
-    CUdeviceptr memory = raw_cuda_memory(p->cu, VMM_SIZE);
-    CU_OK(p->cu->MemsetD32Async(memory, 0x27182818u, VMM_SIZE / 4, NULL));
-    answer_checkpoint(p);
-    answer_word("its last word afterwards", cuda_word(p, memory + VMM_SIZE - 4), 0x27182818u);
 }
 
 /* The process is lost, and nothing of CUDA's can be closed. */

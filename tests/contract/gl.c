@@ -5,11 +5,10 @@
 #include "contract.h"
 #include "raw_gl.h"
 
-#define UNDEFINED "cuda.h leaves it undefined"
-#define NONE      CU_GRAPHICS_REGISTER_FLAGS_NONE
-#define READ      CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY
-#define DISCARD   CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD
-#define SURFACES  CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST
+#define NONE     CU_GRAPHICS_REGISTER_FLAGS_NONE
+#define READ     CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY
+#define DISCARD  CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD
+#define SURFACES CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST
 
 typedef struct gl_pair {
     const raw_cuda *cu;
@@ -162,120 +161,6 @@ GL_PAIR_CASE(buffers, RAW_GL_CORE, .mark = TEST_BOTH, .smoke = true)
     }
 }
 
-static size_t wrong, all;
-
-/* A level's subresources, each to or from its part of `texels`. */
-static void move_level(const gl_pair *p, CUgraphicsResource resource, const raw_gl_image *image,
-                       int level, uint8_t *texels, bool write)
-{
-    int width, height, depth;
-    raw_gl_level_size(image->kind, level, &width, &height, &depth);
-    const int parts = image->kind->layered ? depth : 1, slices = depth / parts;
-    const size_t row = (size_t)width * image->format->bytes;
-    for (int i = 0; i < parts; i++) {
-        CUarray array = NULL, again = NULL;
-        uint8_t *part = texels + row * (size_t)height * (size_t)slices * (size_t)i;
-        CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&array, resource, (unsigned)i,
-                                                       (unsigned)level));
-        CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&again, resource, (unsigned)i,
-                                                       (unsigned)level));
-        REQUIRE(array == again);
-        CU_OK(write ? raw_cuda_write_box(p->cu, array, part, row, (size_t)height, (size_t)slices)
-                    : raw_cuda_read_box(p->cu, array, part, row, (size_t)height, (size_t)slices));
-    }
-}
-
-static void describe(const gl_pair *p, CUgraphicsResource resource, const raw_gl_image *image)
-{
-    CUarray array = NULL;
-    CUDA_ARRAY3D_DESCRIPTOR desc;
-    CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&array, resource, 0, 0));
-    CU_OK(p->cu->Array3DGetDescriptor(&desc, array));
-    REQUIRE(desc.Width == (size_t)image->kind->width && desc.Height == (size_t)image->kind->height);
-    REQUIRE(desc.Format == image->format->cuda && desc.NumChannels == image->format->channels);
-}
-
-/* GL's texels in CUDA, CUDA's in GL; the registration's result. */
-static CUresult both_ways(const gl_pair *p, const raw_gl_image *image, unsigned flags)
-{
-    uint8_t *texels[8], *found = test_memory(raw_gl_level_bytes(image, 0));
-    CUgraphicsResource resource = NULL;
-    CUresult result =
-        p->cu->GraphicsGLRegisterImage(&resource, image->name, image->kind->target, flags);
-    if (result != CUDA_SUCCESS) return result;
-    for (int i = 0; i < image->kind->levels; i++) {
-        texels[i] = test_memory(raw_gl_level_bytes(image, i));
-        raw_gl_fill(image->format, texels[i], raw_gl_level_bytes(image, i), 10u + (unsigned)i);
-        raw_gl_image_write(&p->gl, image, i, texels[i]);
-    }
-    gl_pair_map_image(p, resource);
-    describe(p, resource, image);
-    for (int i = 0; i < image->kind->levels; i++) {
-        const size_t bytes = raw_gl_level_bytes(image, i);
-        memset(found, 0, bytes);
-        move_level(p, resource, image, i, found, false);
-        wrong += bytes_wrong(found, texels[i], bytes);
-        raw_gl_fill(image->format, texels[i], bytes, 20u + (unsigned)i);
-        move_level(p, resource, image, i, texels[i], true);
-        all += 2 * bytes;
-    }
-    CU_OK(p->cu->CtxSynchronize()); /* those copies are not in the pair's stream */
-    CU_OK(gl_pair_unmap(p, resource));
-    for (int i = 0; i < image->kind->levels; i++) {
-        const size_t bytes = raw_gl_level_bytes(image, i);
-        memset(found, 0, bytes);
-        raw_gl_image_read(&p->gl, image, i, found);
-        wrong += bytes_wrong(found, texels[i], bytes);
-    }
-    CU_OK(p->cu->GraphicsUnregisterResource(resource));
-    return CUDA_SUCCESS;
-}
-
-/* A row a kind: which formats are refused or wrong. */
-static void formats(gl_pair *p, bool compatibility)
-{
-    for (const raw_gl_kind *kind = raw_gl_kinds; kind->name != NULL; kind++) {
-        char text[512] = "";
-        size_t length = 0;
-        unsigned right = 0;
-        for (const raw_gl_format *format = raw_gl_formats; format->name != NULL; format++) {
-            raw_gl_image image;
-            /* None may draw to a renderbuffer of these. */
-            if (format->compatibility != compatibility ||
-                (compatibility && kind->target == GL_RENDERBUFFER))
-                continue;
-            if (!raw_gl_image_make(&p->gl, kind, format, &image)) {
-                while (p->gl.GetError() != GL_NO_ERROR) {
-                }
-                continue; /* OpenGL has none, and CUDA is not to blame */
-            }
-            wrong = all = 0;
-            const CUresult result = both_ways(p, &image, SURFACES);
-            raw_gl_require_ok(&p->gl, format->name, __FILE__, __LINE__);
-            if (result == CUDA_SUCCESS && wrong == 0) {
-                REQUIRE(all > 0);
-                right++;
-            } else if (length < sizeof text) {
-                length += (size_t)snprintf(
-                    text + length, sizeof text - length, "; %s %s", format->name,
-                    result == CUDA_SUCCESS ? "wrong" : raw_cuda_result_name(result));
-            }
-            raw_gl_image_delete(&p->gl, &image);
-        }
-        ANSWER(kind->name, "%u right%s", right, text);
-    }
-}
-
-GL_PAIR_CASE(core_formats, RAW_GL_CORE, .title = "gl.formats", .mark = TEST_BOTH)
-{
-    formats(p, false);
-}
-
-GL_PAIR_CASE(compatibility_formats, RAW_GL_COMPATIBILITY, .mark = TEST_BOTH)
-{
-    formats(p, true);
-}
-
 /* How many layers or faces one copy reaches, and what is in them. */
 static void answer_reach(const gl_pair *p, const raw_gl_image *image, int level, CUarray array,
                          uint8_t *found, const uint8_t *texels)
@@ -334,8 +219,11 @@ GL_PAIR_CASE(pixel_state, RAW_GL_CORE, .mark = TEST_BOTH)
     p->gl.BindBuffer(GL_PIXEL_UNPACK_BUFFER, buffer);
     gl_pair_map_image(p, resource);
     uint8_t texels[37 * 22], found[sizeof texels];
+    CUarray array = NULL;
     raw_gl_fill(image.format, texels, sizeof texels, 7);
-    move_level(p, resource, &image, 0, texels, true);
+    CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&array, resource, 0, 0));
+    CU_OK(raw_cuda_write_array(p->cu, array, texels, (size_t)image.kind->width,
+                               (size_t)image.kind->height));
     CU_OK(p->cu->CtxSynchronize());
     CU_OK(gl_pair_unmap(p, resource));
     GLint row = 0, skip = 0, pack = 0, unpack = 0;
@@ -350,30 +238,6 @@ GL_PAIR_CASE(pixel_state, RAW_GL_CORE, .mark = TEST_BOTH)
     p->gl.PixelStorei(GL_UNPACK_SKIP_ROWS, 0);
     raw_gl_image_read(&p->gl, &image, 0, found);
     answer_wrong("written by CUDA", bytes_wrong(found, texels, sizeof texels), sizeof texels);
-}
-
-/* All or none of many. */
-GL_PAIR_CASE(many, RAW_GL_CORE, .mark = TEST_BOTH)
-{
-    enum { COUNT = 64, SIZE = 4096 };
-    GLuint buffers_made[COUNT];
-    CUgraphicsResource resources[COUNT];
-    uint32_t found[SIZE / 4];
-    for (unsigned i = 0; i < COUNT; i++) {
-        buffers_made[i] = gl_pair_buffer(p, SIZE, i);
-        resources[i] = gl_pair_register(p, buffers_made[i], NONE);
-    }
-    CU_OK(p->cu->GraphicsMapResources(COUNT, resources, p->stream));
-    for (unsigned i = 0; i < COUNT; i++)
-        CU_OK(p->cu->MemsetD32Async(gl_pair_pointer(p, resources[i], SIZE), 1000 + i, SIZE / 4,
-                                    p->stream));
-    CU_OK(p->cu->GraphicsUnmapResources(COUNT, resources, p->stream));
-    size_t bad = 0;
-    for (unsigned i = 0; i < COUNT; i++) {
-        raw_gl_read_buffer(&p->gl, buffers_made[i], found, SIZE);
-        bad += words_not(found, 1000 + i, SIZE / 4);
-    }
-    answer_wrong("written by CUDA", bad, COUNT * SIZE / 4);
 }
 
 static CUresult register_image(const gl_pair *p, GLuint name, GLenum target)
@@ -586,15 +450,6 @@ MISUSE_CASE(deleted, .mark = TEST_BOTH)
     misuse_map(m, "a map of a deleted buffer");
 }
 
-MISUSE_CASE(stale, .mark = TEST_TWIN_STRICTER, .reason = UNDEFINED)
-{
-    CU_OK(m->p.cu->GraphicsUnregisterResource(m->r));
-    test_forget(&m->r, sizeof m->r);
-    if (!m->p.cu->software) SKIP("undefined in cuda.h");
-    answer_call("a map", gl_pair_map(&m->p, m->r));
-    answer_call("an unregistration", m->p.cu->GraphicsUnregisterResource(m->r));
-}
-
 GL_PAIR_CASE(contexts, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
 {
     const raw_cuda *cu = p->cu;
@@ -760,44 +615,6 @@ GL_PAIR_CASE(captured, RAW_GL_CORE, .mark = TEST_BOTH, .own = true)
     answer_call("the capture then", p->cu->StreamEndCapture(p->stream, &graph));
     if (graph != NULL) CU_OK(p->cu->GraphDestroy(graph));
     if (result == CUDA_SUCCESS) CU_OK(gl_pair_unmap(p, r));
-}
-
-GL_PAIR_CASE(after_the_unmap, RAW_GL_CORE, .mark = TEST_TWIN_STRICTER, .reason = UNDEFINED)
-{
-    if (!p->cu->software) SKIP("undefined in cuda.h");
-    raw_gl_image image;
-    CUgraphicsResource r[2] = {
-        gl_pair_register(p, gl_pair_buffer(p, 4096, 1), DISCARD),
-        gl_pair_image(p, &raw_gl_kinds[2], "GL_RGBA8", SURFACES | READ, &image)};
-    CU_OK(p->cu->GraphicsMapResources(2, r, p->stream));
-    CUdeviceptr pointer = gl_pair_pointer(p, r[0], 4096);
-    CUarray array = NULL;
-    CUmipmappedArray arrays = NULL;
-    CUsurfObject surface = 0;
-    uint32_t word = 0;
-    CU_OK(p->cu->MemcpyDtoH(&word, pointer, 4));
-    REQUIRE_EQ(word, 0xa5a5a5a5u); /* discarded */
-    CU_OK(p->cu->GraphicsSubResourceGetMappedArray(&array, r[1], 3, 1));
-    CU_OK(p->cu->GraphicsResourceGetMappedMipmappedArray(&arrays, r[1]));
-    CU_OK(raw_cuda_surface(p->cu, array, &surface));
-    uint8_t texels[10 * 10 * 4];
-    memset(texels, 9, sizeof texels);
-    CU_OK(raw_cuda_write_array(p->cu, array, texels, 40, 10));
-    CU_OK(p->cu->CtxSynchronize());
-    CU_IS(p->cu->MemFree(pointer), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(p->cu->ArrayDestroy(array), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(p->cu->MipmappedArrayDestroy(arrays), CUDA_ERROR_INVALID_HANDLE);
-    /* The twin tells that what was written into what is READ_ONLY is lost. */
-    CU_IS(p->cu->GraphicsUnmapResources(2, r, p->stream),
-          p->cu->software ? CUDA_ERROR_UNMAP_FAILED : CUDA_SUCCESS);
-    CU_IS(p->cu->MemcpyDtoH(&word, pointer, 4), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(raw_cuda_write_array(p->cu, array, texels, 40, 10)); /* of no effect, too */
-    CU_OK(p->cu->SurfObjectDestroy(surface));
-    /* What was written into what is READ_ONLY is nowhere. */
-    uint8_t found[10 * 10 * 6 * 4], zeros[sizeof found] = {0};
-    raw_gl_image_read(&p->gl, &image, 1, found);
-    answer_wrong("READ_ONLY, after CUDA wrote", bytes_wrong(found, zeros, sizeof found),
-                 sizeof found);
 }
 
 /* As mpv does it: it maps once, takes the array, unmaps, and copies each frame into the array. */

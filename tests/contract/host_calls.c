@@ -3,8 +3,6 @@
 #define TEST_GROUP "host."
 #include "contract.h"
 
-#include <fcntl.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -197,38 +195,6 @@ PAIR_CASE(batches_of_words, .mark = TEST_BOTH)
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-/* A captured write and a captured wait of a word. */
-PAIR_CASE(captured_words, .mark = TEST_BOTH)
-{
-    uint64_t found = 0;
-    size_t count = 0;
-    CUgraph graph;
-    CUgraphExec exec;
-    CUgraphNode nodes[4];
-    CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-    CUdeviceptr word = raw_cuda_memory(p->cu, sizeof found);
-    set_words(p, word, 0, 2);
-    CU_OK(p->cu->StreamBeginCapture(p->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    answer_call("cuStreamWriteValue64", p->cu->StreamWriteValue64(p->stream, word, 7, 0));
-    answer_call("cuStreamWaitValue64",
-                p->cu->StreamWaitValue64(p->stream, word, 7, CU_STREAM_WAIT_VALUE_GEQ));
-    const CUresult ended = p->cu->StreamEndCapture(p->stream, &graph);
-    answer_call("cuStreamEndCapture", ended);
-    if (ended != CUDA_SUCCESS) return;
-    CU_OK(p->cu->GraphGetNodes(graph, NULL, &count));
-    REQUIRE(count >= 1 && count <= 4);
-    CU_OK(p->cu->GraphGetNodes(graph, nodes, &count));
-    CU_OK(p->cu->GraphNodeGetType(nodes[0], &type));
-    ANSWER("the graph", "%zu nodes, the first of type %d", count, (int)type);
-    CU_OK(p->cu->GraphInstantiateWithFlags(&exec, graph, 0));
-    CU_OK(p->cu->GraphLaunch(exec, p->stream));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-    cuda_read(p, word, &found, sizeof found);
-    REQUIRE_EQ(found, 7);
-    CU_OK(p->cu->GraphExecDestroy(exec));
-    CU_OK(p->cu->GraphDestroy(graph));
-}
-
 /* Copies of a batch, with sources that the call is done with when it returns. */
 PAIR_CASE(batches_of_copies, .mark = TEST_BOTH)
 {
@@ -380,169 +346,35 @@ PAIR_CASE(occupancy, .mark = TEST_BOTH)
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-#define DMABUF_CHILD "CULVERT_TEST_DMABUF_CHILD"
-
-static size_t page_size(void)
-{
-    return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static unsigned char *map_pages(size_t count)
-{
-    void *pages =
-        mmap(NULL, count * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(pages != MAP_FAILED);
-    return pages;
-}
-
-/* Registered pages are device memory: written by a kernel, copied from, the same pointer on both
- * sides. */
-PAIR_CASE(registered, .mark = TEST_BOTH)
-{
-    enum { WORDS = 4096 };
-    CUdeviceptr pointer;
-    const size_t size = WORDS * 4, pages = (size + page_size() - 1) / page_size();
-    unsigned char *memory = map_pages(pages);
-    uint32_t *words = (uint32_t *)(void *)memory, first[4];
-    CU_OK(p->cu->MemHostRegister(memory, pages * page_size(),
-                                 CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
-    CU_OK(p->cu->MemHostGetDevicePointer(&pointer, memory, 0));
-    ANSWER("the device's pointer", "%s", pointer == (uintptr_t)memory ? "the host's" : "another");
-    CU_OK(words_run(p, "pattern_write", pointer, size, 99));
-    answer_wrong("words that a kernel wrote", words_wrong(words, pattern_words(size, 99), WORDS),
-                 WORDS);
-    cuda_read(p, pointer, first, sizeof first);
-    REQUIRE_EQ_BYTES(first, words, sizeof first);
-    CU_OK(p->cu->MemHostUnregister(memory));
-    REQUIRE(munmap(memory, pages * page_size()) == 0);
-}
-
 /* cuda.h, cuImportExternalMemory: dma-bufs on Tegra only. With CUDA's own where it makes one, else
  * with a memfd. */
-PAIR_CASE(import_dma_buf_child, .title = "host.dma_buf_child")
+PAIR_CASE(import_dma_buf, .title = "host.dma_buf", .mark = TEST_TWIN_STRICTER, .reason = REPORTED,
+          .own = true)
 {
-    if (getenv(DMABUF_CHILD) == NULL) SKIP("only as a child");
-    int fd = -1, supported = -1;
     const size_t size = 2u << 20;
-    CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, p->device));
     CUdeviceptr pointer = raw_cuda_memory(p->cu, size);
-    const CUresult result = p->cu->MemGetHandleForAddressRange(
-        &fd, pointer, size, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
-    MEASURED("dma_buf", "attribute %d; of a range: %s", supported, raw_cuda_result_name(result));
-    ANSWER("the attribute and cuMemGetHandleForAddressRange", "%s",
-           supported == (result == CUDA_SUCCESS) ? "agree" : "do not agree");
-    if (!supported) REQUIRE(result != CUDA_SUCCESS);
-    if (p->cu->software) REQUIRE_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
-    if (result != CUDA_SUCCESS) {
-        fd = memfd_create("no dma-buf", MFD_CLOEXEC);
-        REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+    CUexternalMemory memory = NULL;
+    /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, from cuda.h 13.0 on. */
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc = {
+        .type = (CUexternalMemoryHandleType)(CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1),
+        .handle.fd = -1,
+        .size = size};
+    if (p->cu->MemGetHandleForAddressRange(&desc.handle.fd, pointer, size,
+                                           CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD,
+                                           0) != CUDA_SUCCESS) {
+        desc.handle.fd = memfd_create("no dma-buf", MFD_CLOEXEC);
+        REQUIRE(desc.handle.fd >= 0 && ftruncate(desc.handle.fd, (off_t)size) == 0);
     }
-    for (unsigned flags = 0; flags < 2; flags++) {
-        CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
-        CUexternalMemory memory = NULL;
-        memset(&desc, 0, sizeof desc);
-        /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, from cuda.h 13.0 on. */
-        desc.type = (CUexternalMemoryHandleType)(CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1);
-        desc.handle.fd = fd;
-        desc.size = size;
-        desc.flags = flags;
-        CUresult imported = p->cu->ImportExternalMemory(&memory, &desc);
-        answer_with(answer_key("import as a dma-buf, flags %u", flags), imported, "the fd is %s",
-                    fd_open(fd) ? "open" : "closed");
-        if (imported == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalMemory(memory));
-        if (!fd_open(fd)) break;
-    }
-    if (fd_open(fd)) close(fd);
+    const CUresult imported = p->cu->ImportExternalMemory(&memory, &desc);
+    answer_with("import as a dma-buf, flags 0", imported, "the fd is %s",
+                fd_open(desc.handle.fd) ? "open" : "closed");
+    if (imported == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalMemory(memory));
+    if (fd_open(desc.handle.fd)) close(desc.handle.fd);
 }
 
-TEST(import_dma_buf, .title = "host.dma_buf", .mark = TEST_TWIN_STRICTER, .reason = REPORTED,
-     .own = true)
-{
-    (void)raw_cuda_open(); /* whose answers these are */
-    REQUIRE(setenv(DMABUF_CHILD, "0", 1) == 0);
-    const int status = test_run_child("host.dma_buf_child");
-    ANSWER("the process ended with status", "%d", status);
-}
-
-static unsigned char *map_shared(int fd)
-{
-    void *pages = mmap(NULL, page_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    REQUIRE(pages != MAP_FAILED);
-    return pages;
-}
-
-/* Counters in a sealed file that two processes map: a stream waits for a word, another stream or
- * the host writes it, by whichever mapping. Rings between processes rest on it. */
-PAIR_CASE(shared_words, .mark = TEST_BOTH)
-{
-    enum { AT = 128 };
-    CUstream waits, writes;
-    CUdeviceptr here, there;
-    const int fd = memfd_create("words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    REQUIRE(fd >= 0 && ftruncate(fd, (off_t)page_size()) == 0);
-    REQUIRE(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0);
-    unsigned char *one = map_shared(fd), *two = map_shared(fd);
-    const unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-    CU_OK(p->cu->MemHostRegister(one, page_size(), flags));
-    CU_OK(p->cu->MemHostRegister(two, page_size(), flags));
-    CU_OK(p->cu->MemHostGetDevicePointer(&here, one, 0));
-    CU_OK(p->cu->MemHostGetDevicePointer(&there, two, 0));
-    CU_OK(p->cu->StreamCreate(&waits, CU_STREAM_NON_BLOCKING));
-    CU_OK(p->cu->StreamCreate(&writes, CU_STREAM_NON_BLOCKING));
-    CU_OK(p->cu->StreamWaitValue64(waits, here + AT, 1, CU_STREAM_WAIT_VALUE_GEQ));
-    CU_OK(p->cu->StreamWriteValue64(waits, here, 77, CU_STREAM_WRITE_VALUE_DEFAULT));
-    REQUIRE_EQ(p->cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
-    /* By the other mapping, as the other process has it; a greater value does as well. */
-    CU_OK(p->cu->StreamWriteValue64(writes, there + AT, 5, CU_STREAM_WRITE_VALUE_DEFAULT));
-    CU_OK(p->cu->StreamSynchronize(waits));
-    REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)two), 77);
-    REQUIRE_EQ(atomic_load((_Atomic uint64_t *)(void *)(one + AT)), 5);
-    /* The host, in place of a process that has ended. */
-    CU_OK(p->cu->StreamWaitValue64(waits, here + AT, 9, CU_STREAM_WAIT_VALUE_GEQ));
-    REQUIRE_EQ(p->cu->StreamQuery(waits), CUDA_ERROR_NOT_READY);
-    atomic_store((_Atomic uint64_t *)(void *)(two + AT), 9);
-    CU_OK(p->cu->StreamSynchronize(waits));
-    answer_call("a word that is not at a multiple of 8",
-                p->cu->StreamWriteValue64(writes, here + 4, 1, 0));
-    CU_OK(p->cu->StreamDestroy(waits));
-    CU_OK(p->cu->StreamDestroy(writes));
-    CU_OK(p->cu->MemHostUnregister(one));
-    CU_OK(p->cu->MemHostUnregister(two));
-    REQUIRE(munmap(one, page_size()) == 0 && munmap(two, page_size()) == 0);
-    close(fd);
-}
-
-/* Who sees what who wrote, by who allocated: an answer for each. A kernel that adds 1 reads and
- * writes, and what CUDA wrote the host always sees. */
-enum { IMPORTED, MAPPED, CUDAS, HOLDERS };
+/* Who sees what who wrote, of Vulkan's host-visible memory that CUDA has imported: an answer for
+ * each. A kernel that adds 1 reads and writes, and what CUDA wrote the host always sees. */
 enum { SEEN_WORDS = 1024, SEEN_ROUNDS = 3 };
-
-typedef struct seen_memory {
-    raw_vk_buffer vk;
-    CUexternalMemory memory;
-    CUdeviceptr pointer;
-    uint32_t *host;
-    CUfunction add;
-} seen_memory;
-
-static void add_one(const pair *p, const seen_memory *m)
-{
-    CU_OK(words_launch(p->cu, m->add, m->pointer, SEEN_WORDS, 1, p->stream));
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-}
-
-/* What is not `value` everywhere was not seen. */
-static void answer_seen(const char *holder, const char *what, const uint32_t *words,
-                        const uint32_t *values)
-{
-    size_t old = 0;
-    for (size_t round = 0; round < SEEN_ROUNDS; round++)
-        old += words_not(words + round * SEEN_WORDS, values[round], SEEN_WORDS);
-    ANSWER(answer_key("%s: %s", holder, what), "%s",
-           old == 0                          ? "new words"
-           : old == SEEN_ROUNDS * SEEN_WORDS ? "old words"
-                                             : "old words in some rounds");
-}
 
 static void all_are(uint32_t *words, uint32_t value)
 {
@@ -550,66 +382,40 @@ static void all_are(uint32_t *words, uint32_t value)
         words[i] = value;
 }
 
-static void who_sees_what(pair *p, const char *holder, const seen_memory *m)
-{
-    static uint32_t seen[SEEN_ROUNDS * SEEN_WORDS], words[SEEN_WORDS];
-    static const char *const ways[] = {
-        "the host writes, a kernel reads", "the host writes, Vulkan reads, a kernel reads",
-        "CUDA writes, the host reads",     "the host writes, Vulkan reads",
-        "Vulkan writes, the host reads",   "Vulkan writes, a kernel reads"};
-    const size_t size = sizeof words;
-    for (size_t way = 0; way < COUNT_OF(ways); way++) {
-        uint32_t values[SEEN_ROUNDS];
-        if (m->vk.buffer == VK_NULL_HANDLE && way != 0 && way != 2) continue;
-        all_are(m->host, 7);
-        add_one(p, m); /* CUDA has read it */
-        for (uint32_t round = 0; round < SEEN_ROUNDS; round++) {
-            uint32_t *to = seen + round * SEEN_WORDS;
-            const uint32_t value = 100 * (round + 1) + (uint32_t)way;
-            const bool vulkan_writes = way >= 4, kernel_last = way <= 2 || way == 5;
-            all_are(vulkan_writes ? words : m->host, value);
-            if (vulkan_writes) raw_vk_write(&p->vk, &m->vk, 0, words, size);
-            if (way == 1 || way == 3) raw_vk_read(&p->vk, &m->vk, 0, words, size);
-            if (way == 2) { /* reads no word */
-                set_words(p, m->pointer, value + 1, SEEN_WORDS);
-            } else if (kernel_last)
-                add_one(p, m);
-            values[round] = kernel_last ? value + 1 : value;
-            memcpy(to, way == 3 ? words : m->host, size);
-        }
-        answer_seen(holder, ways[way], seen, values);
-    }
-}
-
 PAIR_CASE(who_sees, .mark = TEST_TWIN_STRICTER,
           .reason = "the twin's memory is coherent; on a GPU CUDA reads Vulkan's old words")
 {
-    static const char *const holders[HOLDERS] = {"Vulkan's, imported",
-                                                 "Vulkan's, its mapping registered", "CUDA's"};
-    const size_t size = SEEN_WORDS * sizeof(uint32_t);
-    CUfunction add = words_kernel(p->cu, "pattern_add");
-    for (int holder = 0; holder < HOLDERS; holder++) {
-        seen_memory m = {.add = add};
-        shared_buffer shared;
-        if (holder == CUDAS) {
-            CU_OK(p->cu->MemHostAlloc((void **)&m.host, size, CU_MEMHOSTALLOC_DEVICEMAP));
-            CU_OK(p->cu->MemHostGetDevicePointer(&m.pointer, m.host, 0));
-        } else if (holder == IMPORTED) {
-            shared_buffer_open(p, size, RAW_VK_HOST | RAW_VK_DEDICATED, true, &shared);
-            m.vk = shared.vk;
-            m.pointer = shared.pointer;
-        } else {
-            raw_vk_buffer_create(&p->vk, size, RAW_VK_HOST, &m.vk);
-            CU_OK(p->cu->MemHostRegister(m.vk.mapped, size, CU_MEMHOSTREGISTER_DEVICEMAP));
-            CU_OK(p->cu->MemHostGetDevicePointer(&m.pointer, m.vk.mapped, 0));
+    static uint32_t words[SEEN_WORDS];
+    static const struct {
+        const char *what;
+        bool vulkan_writes, vulkan_reads, cuda_writes, kernel_last;
+    } ways[] = {{"the host writes, a kernel reads", false, false, false, true},
+                {"the host writes, Vulkan reads, a kernel reads", false, true, false, true},
+                {"CUDA writes, the host reads", false, false, true, false},
+                {"the host writes, Vulkan reads", false, true, false, false},
+                {"Vulkan writes, the host reads", true, false, false, false},
+                {"Vulkan writes, a kernel reads", true, false, false, true}};
+    const shared_buffer b = pair_buffer(p, sizeof words, RAW_VK_HOST | RAW_VK_DEDICATED, true);
+    uint32_t *host = b.vk.mapped;
+    for (size_t way = 0; way < COUNT_OF(ways); way++) {
+        size_t old = 0;
+        all_are(host, 7);
+        CU_OK(words_run(p, "pattern_add", b.pointer, sizeof words, 1)); /* CUDA has read it */
+        for (uint32_t round = 0; round < SEEN_ROUNDS; round++) {
+            const uint32_t value = 100 * (round + 1) + (uint32_t)way;
+            const bool only_vulkan = ways[way].vulkan_reads && !ways[way].kernel_last;
+            all_are(ways[way].vulkan_writes ? words : host, value);
+            if (ways[way].vulkan_writes) raw_vk_write(&p->vk, &b.vk, 0, words, sizeof words);
+            if (ways[way].vulkan_reads) raw_vk_read(&p->vk, &b.vk, 0, words, sizeof words);
+            if (ways[way].cuda_writes) set_words(p, b.pointer, value + 1, SEEN_WORDS);
+            if (ways[way].kernel_last)
+                CU_OK(words_run(p, "pattern_add", b.pointer, sizeof words, 1));
+            old += words_not(only_vulkan ? words : host,
+                             value + (ways[way].cuda_writes || ways[way].kernel_last), SEEN_WORDS);
         }
-        if (holder != CUDAS) m.host = m.vk.mapped;
-        who_sees_what(p, holders[holder], &m);
-        if (holder == CUDAS) CU_OK(p->cu->MemFreeHost(m.host));
-        if (holder == IMPORTED) shared_buffer_close(p, &shared);
-        if (holder == MAPPED) {
-            CU_OK(p->cu->MemHostUnregister(m.host));
-            raw_vk_buffer_destroy(&p->vk, &m.vk);
-        }
+        ANSWER(ways[way].what, "%s",
+               old == 0                          ? "new words"
+               : old == SEEN_ROUNDS * SEEN_WORDS ? "old words"
+                                                 : "old words in some rounds");
     }
 }

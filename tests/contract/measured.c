@@ -4,7 +4,6 @@
 #include "contract.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
@@ -91,240 +90,6 @@ PAIR_CASE(signal_without_the_context, .own = true)
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-static char logged[512];
-
-static void CUDA_CB on_log(void *data, int level, char *message, size_t length)
-{
-    size_t used = strlen(logged);
-    snprintf(logged + used, sizeof logged - used, "[level %d] %.*s ", level, (int)length, message);
-}
-
-/* What the driver logged since the last time. */
-static void answer_log(const char *step)
-{
-    for (char *c = logged; *c != '\0'; c++)
-        if (*c == '\n') *c = ' ';
-    for (size_t length = strlen(logged); length > 0 && logged[length - 1] == ' ';)
-        logged[--length] = '\0';
-    ANSWER(step, "%s", logged[0] != '\0' ? logged : "no text came");
-    logged[0] = '\0';
-}
-
-PAIR_CASE(driver_logs, .own = true)
-{
-    CUexternalMemory memory = NULL;
-    CUdeviceptr pointer = 0;
-    void *callback = NULL;
-    if (p->cu->LogsRegisterCallback == NULL || p->cu->LogsUnregisterCallback == NULL)
-        SKIP("this driver has no cuLogsRegisterCallback");
-    CUresult result = p->cu->LogsRegisterCallback(on_log, NULL, &callback);
-    answer_call("cuLogsRegisterCallback", result);
-    raw_vk_buffer vk = pair_vk_buffer(p, 1u << 20, RAW_VK_EXPORT);
-    int fd = raw_vk_buffer_fd(&p->vk, &vk), null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    (void)raw_cuda_import_memory(p->cu, fd, 0, false, &memory);
-    answer_log("import, size 0");
-    (void)raw_cuda_import_memory(p->cu, null_fd, 1u << 20, false, &memory);
-    answer_log("import, /dev/null");
-    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
-    memset(&desc, 0, sizeof desc);
-    desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-    desc.handle.fd = null_fd;
-    desc.size = 4096;
-    desc.flags = 0x80000000u;
-    (void)p->cu->ImportExternalMemory(&memory, &desc);
-    answer_log("import, bad flags");
-    REQUIRE(memory == NULL);
-    memory = raw_cuda_imported(p->cu, fd, vk.allocation_size, false);
-    (void)raw_cuda_map_buffer(p->cu, memory, 65536, vk.allocation_size, &pointer);
-    answer_log("map past the end");
-    (void)raw_cuda_map_buffer(p->cu, memory, 0, 0, &pointer);
-    answer_log("map size 0");
-    if (result == CUDA_SUCCESS) CU_OK(p->cu->LogsUnregisterCallback(callback));
-    close(null_fd);
-}
-
-/* Do the CUDA objects live on when Vulkan's are gone first? */
-PAIR_CASE(cuda_outlives_vulkan, .own = true)
-{
-    shared_buffer b;
-    shared_timeline t;
-    uint32_t word = 0;
-    shared_buffer_open(p, 1u << 20, 0, false, &b);
-    shared_timeline_open(p, 0, &t);
-    raw_vk_fill(&p->vk, &b.vk, 0, 1u << 20, 0x77777777u, NULL);
-    raw_vk_buffer_destroy(&p->vk, &b.vk);
-    raw_vk_timeline_destroy(&p->vk, t.vk);
-    CUresult result = p->cu->MemcpyDtoH(&word, b.pointer, sizeof word);
-    answer_with("a copy from the memory", result, "data %s",
-                word == 0x77777777u ? "right" : "wrong");
-    result = raw_cuda_signal(p->cu, t.cu, 4, p->stream);
-    CUresult wait = raw_cuda_wait(p->cu, t.cu, result == CUDA_SUCCESS ? 4 : 0, p->stream);
-    CUresult synchronize = stream_result(p, patience(p, 3000));
-    answer_call("a signal of the timeline", result);
-    answer_call("a wait for the timeline", wait);
-    answer_call("the stream then", synchronize);
-    if (synchronize != CUDA_SUCCESS) test_pass(); /* nothing more can be done with it */
-    CU_OK(p->cu->DestroyExternalSemaphore(t.cu));
-    CU_OK(p->cu->MemFree(b.pointer));
-    CU_OK(p->cu->DestroyExternalMemory(b.memory));
-}
-
-/* The mapping freed after the memory it was made from, as a careless program would. */
-PAIR_CASE(memory_destroyed_before_its_mapping, .own = true)
-{
-    shared_buffer b;
-    shared_buffer_open(p, 1u << 20, 0, false, &b);
-    size_t before = test_open_fds();
-    CU_OK(p->cu->DestroyExternalMemory(b.memory));
-    ANSWER("fds closed by cuDestroyExternalMemory", "%ld", (long)before - (long)test_open_fds());
-    answer_call("then a write to the mapping", p->cu->MemsetD32Async(b.pointer, 5, 16, p->stream));
-    answer_call("and its end", p->cu->StreamSynchronize(p->stream));
-    answer_call("then cuMemFree", p->cu->MemFree(b.pointer));
-    test_pass(); /* the context may be broken now */
-}
-
-/* Whether a stream that waits for a timeline sees what another stream of the same context wrote
- * before it signaled. On an H200 that other processes used at the same time, the signal overtook
- * the memset, which the driver writes inline: a copy on the device behind the wait read what was
- * there before in 320 of 400 frames, a copy to the host in a few; CUDA to Vulkan, a million frames
- * in the same company, none was wrong. Told of NVIDIA's driver, required of the twin. Behind a word
- * that the stream writes before the signal none is wrong, nor behind an event. */
-enum { FRAMES = 400, SLOTS = 4, WORDS = 256 };
-
-typedef struct lane {
-    pair p;
-    CUstream reader;
-    shared_timeline ready, done;
-    CUevent written, read;
-    CUdeviceptr data[SLOTS], between;
-    uint32_t *log; /* pinned: first and last word of each frame */
-} lane;
-
-static void lane_open(lane *l)
-{
-    memset(l, 0, sizeof *l);
-    pair_open(&l->p);
-    const raw_cuda *cu = l->p.cu;
-    l->ready = pair_timeline(&l->p, 0);
-    l->done = pair_timeline(&l->p, 0);
-    l->reader = raw_cuda_stream(cu);
-    l->written = raw_cuda_event(cu, CU_EVENT_DISABLE_TIMING);
-    l->read = raw_cuda_event(cu, CU_EVENT_DISABLE_TIMING);
-    for (int i = 0; i < SLOTS; i++)
-        l->data[i] = raw_cuda_memory(cu, WORDS * 4);
-    l->between = raw_cuda_memory(cu, WORDS * 4 + 8); /* and the word */
-    CU_OK(cu->MemHostAlloc((void **)&l->log, FRAMES * 2 * sizeof *l->log, 0));
-}
-
-static void lane_close(lane *l)
-{
-    CU_OK(l->p.cu->MemFreeHost(l->log));
-    pair_close(&l->p);
-}
-
-typedef enum sync_by { BY_TIMELINE, BY_EVENT, BY_BOTH, BY_WORD } sync_by;
-typedef enum read_by { BY_WORDS, BY_COPY } read_by;
-
-static void pass_on(lane *l, sync_by by, bool forth, CUstream from, CUstream to, uint64_t value)
-{
-    const raw_cuda *cu = l->p.cu;
-    if (by != BY_EVENT) {
-        CUexternalSemaphore line = forth ? l->ready.cu : l->done.cu;
-        if (by == BY_WORD)
-            CU_OK(cu->StreamWriteValue64(from, l->between + WORDS * 4, 1,
-                                         CU_STREAM_WRITE_VALUE_DEFAULT));
-        CU_OK(raw_cuda_signal(cu, line, value, from));
-        CU_OK(raw_cuda_wait(cu, line, value, to));
-    }
-    if (by == BY_EVENT || by == BY_BOTH) {
-        CUevent event = forth ? l->written : l->read;
-        CU_OK(cu->EventRecord(event, from));
-        CU_OK(cu->StreamWaitEvent(to, event, 0));
-    }
-}
-
-static void carry(lane *l, sync_by by, read_by how, const char *what)
-{
-    const raw_cuda *cu = l->p.cu;
-    static uint64_t value; /* timelines only grow */
-    unsigned wrong = 0, first_only = 0;
-    memset(l->log, 0, FRAMES * 2 * sizeof *l->log);
-    for (unsigned n = 0; n < FRAMES; n++) {
-        const CUdeviceptr slot = l->data[n % SLOTS];
-        CU_OK(cu->MemsetD32Async(slot, n + 1, WORDS, l->p.stream));
-        pass_on(l, by, true, l->p.stream, l->reader, ++value);
-        CUdeviceptr from = slot;
-        if (how == BY_COPY) {
-            from = l->between;
-            CU_OK(cu->MemcpyDtoDAsync(from, slot, WORDS * 4, l->reader));
-        }
-        CU_OK(cu->MemcpyDtoHAsync(l->log + 2 * n, from, 4, l->reader));
-        CU_OK(cu->MemcpyDtoHAsync(l->log + 2 * n + 1, from + (WORDS - 1) * 4, 4, l->reader));
-        pass_on(l, by, false, l->reader, l->p.stream, value);
-    }
-    CU_OK(cu->StreamSynchronize(l->reader));
-    CU_OK(cu->StreamSynchronize(l->p.stream));
-    for (unsigned n = 0; n < FRAMES; n++) {
-        const bool first = l->log[2 * n] == n + 1, last = l->log[2 * n + 1] == n + 1;
-        wrong += !first || !last;
-        first_only += !first && last;
-    }
-    if (by == BY_EVENT || by == BY_WORD) /* the others' answers change from run to run, on a GPU */
-        ANSWER(answer_key("frames wrong by %s", what), "%u of %d", wrong, FRAMES);
-    else
-        MEASURED("between_streams", "%s: %u of %d frames wrong, of %u the first word alone", what,
-                 wrong, FRAMES, first_only);
-    if (cu->software || by == BY_EVENT) REQUIRE_EQ(wrong, 0);
-}
-
-TEST_ON(lane, l, lane_open(l), lane_close(l), between_streams, .mark = TEST_TWIN_STRICTER,
-        .reason = "reported: the twin has no other processes on its device")
-{
-    carry(l, BY_TIMELINE, BY_WORDS, "a timeline of Vulkan's, words copied to the host");
-    carry(l, BY_TIMELINE, BY_COPY, "a timeline of Vulkan's, copied on the device first");
-    carry(l, BY_EVENT, BY_WORDS, "an event, words copied to the host");
-    carry(l, BY_BOTH, BY_WORDS, "both, words copied to the host");
-    carry(l, BY_WORD, BY_WORDS, "a timeline behind a word, words copied to the host");
-    carry(l, BY_WORD, BY_COPY, "a timeline behind a word, copied on the device first");
-}
-
-static CUfunction not_loaded(const raw_cuda *cu, CUmodule module)
-{
-    CUfunction function = NULL;
-    CU_OK(cu->ModuleGetFunction(&function, module, "pattern_add"));
-    return function;
-}
-
-/* A kernel stands behind a wait that is not over: what another stream's kernel does meanwhile.
- * Where the driver loads lazily, a first launch may wait for what is held (CUDA C++ Programming
- * Guide, "Lazy Loading"), unless cuFuncLoad was called before. */
-PAIR_CASE(first_launches, .mark = TEST_NVIDIA_ONLY,
-          .reason = "the twin loads a module's kernels with it", .faults = true)
-{
-    static const char *const how[] = {"both loaded", "it is first launched",
-                                      "the one that waits is first launched"};
-    const raw_cuda *cu = p->cu;
-    CUmodule modules[3];
-    for (int i = 0; i < 3; i++)
-        modules[i] = raw_cuda_module(cu, "pattern");
-    const CUfunction loaded = raw_cuda_function(cu, modules[0], "pattern_write");
-    CUstream held = raw_cuda_stream(cu);
-    const CUdeviceptr data = raw_cuda_memory(cu, 4096);
-    shared_timeline gate = pair_timeline(p, 0);
-    for (uint64_t turn = 1; turn <= 3; turn++) {
-        CU_OK(raw_cuda_wait(cu, gate.cu, turn, held));
-        CU_OK(words_launch(cu, turn == 3 ? not_loaded(cu, modules[2]) : loaded, data, 1, 1, held));
-        CU_OK(words_launch(cu, turn == 2 ? not_loaded(cu, modules[1]) : loaded, data + 2048, 1, 1,
-                           p->stream));
-        answer_call(answer_key("a kernel beside one that waits, %s", how[turn - 1]),
-                    stream_result(p, patience(p, 700)));
-        raw_vk_timeline_signal(&p->vk, gate.vk, turn);
-        CU_OK(cu->StreamSynchronize(held));
-        CU_OK(cu->StreamSynchronize(p->stream));
-    }
-}
-
 /* A context with a part of the multiprocessors. External semaphores are not for its streams. */
 PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
 {
@@ -364,146 +129,9 @@ PAIR_CASE(green_contexts, .mark = TEST_BOTH, .own = true)
     CU_OK(p->cu->GreenCtxDestroy(green));
 }
 
-/* Whether the drivers themselves grow when an object is made and destroyed over and over, by plain
- * calls: what the library's own endurance test has to be compared with. --raw-turns=N says how
- * often. */
-enum { SIZE = 1 << 20 };
-
-/* Outlives the turns. */
-typedef struct lasting {
-    pair p;
-    raw_vk_buffer memory;
-    shared_timeline shared;
-    uint64_t value; /* last signaled of `shared` */
-} lasting;
-
-static void memory_of(lasting *l, raw_vk_buffer *vk, bool mapped)
-{
-    CUexternalMemory memory = NULL;
-    CUdeviceptr pointer = 0;
-    CU_OK(raw_cuda_import_memory(l->p.cu, raw_vk_buffer_fd(&l->p.vk, vk), vk->allocation_size,
-                                 false, &memory));
-    if (mapped) CU_OK(raw_cuda_map_buffer(l->p.cu, memory, 0, SIZE, &pointer));
-    if (mapped) CU_OK(l->p.cu->MemFree(pointer));
-    CU_OK(l->p.cu->DestroyExternalMemory(memory));
-}
-
-static void own_memory(lasting *l)
-{
-    raw_vk_buffer own;
-    raw_vk_buffer_create(&l->p.vk, SIZE, RAW_VK_EXPORT | RAW_VK_DEDICATED, &own);
-    memory_of(l, &own, true);
-    raw_vk_buffer_destroy(&l->p.vk, &own);
-}
-
-static void signal_and_wait_by(lasting *l, CUexternalSemaphore semaphore)
-{
-    CU_OK(raw_cuda_signal(l->p.cu, semaphore, ++l->value, l->p.stream));
-    CU_OK(raw_cuda_wait(l->p.cu, semaphore, l->value, l->p.stream));
-    CU_OK(l->p.cu->StreamSynchronize(l->p.stream));
-}
-
-static void timeline_of(lasting *l, bool used)
-{
-    CUexternalSemaphore semaphore = NULL;
-    const int fd = raw_vk_semaphore_fd(&l->p.vk, l->shared.vk);
-    CU_OK(raw_cuda_import_timeline(l->p.cu, fd, &semaphore));
-    if (used) signal_and_wait_by(l, semaphore);
-    CU_OK(l->p.cu->DestroyExternalSemaphore(semaphore));
-}
-
-static void own_semaphore(lasting *l, bool binary)
-{
-    shared_timeline timeline;
-    shared_binary two_states;
-    if (binary) {
-        shared_binary_open(&l->p, &two_states);
-        shared_binary_close(&l->p, &two_states);
-    } else {
-        shared_timeline_open(&l->p, 0, &timeline);
-        shared_timeline_close(&l->p, &timeline);
-    }
-}
-
-static void own_event(lasting *l)
-{
-    CUevent event = NULL;
-    CU_OK(l->p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(l->p.cu->EventRecord(event, l->p.stream));
-    CU_OK(l->p.cu->EventSynchronize(event));
-    CU_OK(l->p.cu->EventDestroy(event));
-}
-
-typedef struct level {
-    double resident, heap; /* bytes */
-} level;
-
-static level measure(void)
-{
-    unsigned long pages = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    REQUIRE(file != NULL && fscanf(file, "%lu %lu", &pages, &resident) == 2);
-    fclose(file);
-    struct mallinfo2 heap = mallinfo2();
-    return (level){(double)resident * (double)sysconf(_SC_PAGESIZE), (double)heap.uordblks};
-}
-
-static void many_turns(const char *name, void (*turn)(lasting *))
-{
-    static lasting l;
-    long turns = strtol(test_option("raw-turns", "2000"), NULL, 10);
-    level levels[3];
-    size_t fds = 0;
-    REQUIRE(turns >= 100);
-    pair_open(&l.p);
-    raw_vk_buffer_create(&l.p.vk, SIZE, RAW_VK_EXPORT, &l.memory);
-    shared_timeline_open(&l.p, 0, &l.shared);
-    for (long i = 0; i < turns / 10; i++) /* caches fill */
-        turn(&l);
-    levels[0] = measure();
-    fds = test_open_fds();
-    for (int half = 1; half <= 2; half++) {
-        for (long i = 0; i < turns / 2; i++)
-            turn(&l);
-        levels[half] = measure();
-    }
-    double each = (double)(turns / 2);
-    MEASURED("raw_endurance",
-             "%s: %ld turns, resident bytes a turn %.0f in the first half, %.0f in the second; "
-             "heap in use %.0f and %.0f",
-             name, turns, (levels[1].resident - levels[0].resident) / each,
-             (levels[2].resident - levels[1].resident) / each,
-             (levels[1].heap - levels[0].heap) / each, (levels[2].heap - levels[1].heap) / each);
-    ANSWER("fds more after the turns", "%ld", (long)test_open_fds() - (long)fds);
-    shared_timeline_close(&l.p, &l.shared);
-    raw_vk_buffer_destroy(&l.p.vk, &l.memory);
-    pair_close(&l.p);
-}
-
-/* One process each, so that none is measured in the memory that another left. */
-#define MANY(name, turn)                                                                           \
-    static void name(lasting *l)                                                                   \
-    {                                                                                              \
-        turn;                                                                                      \
-    }                                                                                              \
-    TEST_AS(many_##name, many_turns(#name, name), .title = "measured.endurance_" #name,            \
-            .time_limit = 300)
-MANY(memory_exported, close(raw_vk_buffer_fd(&l->p.vk, &l->memory)))
-MANY(memory_imported, memory_of(l, &l->memory, false))
-MANY(memory_mapped, memory_of(l, &l->memory, true))
-MANY(memory_allocated_and_mapped, own_memory(l))
-MANY(timeline_exported, close(raw_vk_semaphore_fd(&l->p.vk, l->shared.vk)))
-MANY(timeline_imported, timeline_of(l, false))
-MANY(timeline_used, timeline_of(l, true))
-MANY(timeline_created_and_imported, own_semaphore(l, false))
-MANY(binary_created_and_imported, own_semaphore(l, true))
-MANY(event_recorded, own_event(l))
-MANY(signal_and_wait, signal_and_wait_by(l, l->shared.cu))
-
 /* Which calls break somebody's stream capture: each one during a capture in global, thread-local
  * and relaxed mode, from the capturing thread and from another one, with and without exchanging the
- * calling thread's mode for relaxed. What was measured on NVIDIA's driver 580 is required of both
- * drivers, the rest is answered. */
+ * calling thread's mode for relaxed. */
 
 /* Everything that an operation needs, until test_settle(); what it consumes is forgotten. */
 typedef struct capture_objects {
@@ -527,8 +155,6 @@ typedef struct capture_objects {
     uint64_t value; /* signaled last */
     CUdeviceptr reserved;
     CUmemGenericAllocationHandle physical;
-    CUgraph graph;
-    CUgraphExec exec, created_exec;
 } capture_objects;
 
 enum { PAGES_SIZE = 65536 };
@@ -671,29 +297,12 @@ static CUresult op_load_module(capture_objects *o)
     return result == CUDA_SUCCESS ? o->p->cu->ModuleUnload(module) : result;
 }
 
-static CUresult op_graph(capture_objects *o)
+static CUresult op_reserve(capture_objects *o)
 {
-    const raw_cuda *cu = o->p->cu;
-    CUgraph graph = NULL;
-    CUgraphExec exec = NULL;
-    CUDA_GRAPH_INSTANTIATE_PARAMS how;
-    memset(&how, 0, sizeof how);
-    CUresult result = cu->GraphCreate(&graph, 0);
-    if (result == CUDA_SUCCESS) result = cu->GraphInstantiateWithParams(&exec, graph, &how);
-    if (result == CUDA_SUCCESS) result = cu->GraphLaunch(exec, o->other);
-    if (exec != NULL) CU_OK(cu->GraphExecDestroy(exec));
-    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    return result;
+    CUdeviceptr range = 0;
+    CUresult result = o->p->cu->MemAddressReserve(&range, VMM_SIZE, 0, 0, 0);
+    return result == CUDA_SUCCESS ? o->p->cu->MemAddressFree(range, VMM_SIZE) : result;
 }
-
-static CUresult op_instantiate(capture_objects *o)
-{
-    CUDA_GRAPH_INSTANTIATE_PARAMS how;
-    memset(&how, 0, sizeof how);
-    return o->p->cu->GraphInstantiateWithParams(&o->created_exec, o->graph, &how);
-}
-
-OP(launch, o->p->cu->GraphLaunch(o->exec, o->other))
 
 static CUresult op_create_physical(capture_objects *o)
 {
@@ -715,7 +324,7 @@ static CUresult op_map_physical(capture_objects *o)
 
 /* What was measured: the call breaks no capture; those that forbid the calling thread what a
  * capture cannot see; all of them. */
-typedef enum expectation { OPEN, HARMLESS, UNSAFE, ALWAYS } expectation;
+typedef enum expectation { HARMLESS, UNSAFE, ALWAYS } expectation;
 
 static const struct {
     const char *name;
@@ -758,11 +367,9 @@ static const struct {
     {"cuMemsetD32Async_elsewhere", op_set_elsewhere, HARMLESS},
     {"cuSignalExternalSemaphoresAsync_elsewhere", op_signal_elsewhere, HARMLESS},
     {"cuModuleLoad", op_load_module, UNSAFE},
-    {"cuGraphLaunch_elsewhere", op_graph, UNSAFE},
-    {"cuGraphInstantiateWithParams", op_instantiate, OPEN},
-    {"cuGraphLaunch_alone", op_launch, OPEN},
     {"cuMemFree", op_free, UNSAFE},
     {"cuGraphRetainUserObject", op_retain, HARMLESS},
+    {"cuMemAddressReserve", op_reserve, HARMLESS},
     {"cuMemCreate", op_create_physical, HARMLESS},
     {"cuMemMap_cuMemSetAccess_cuMemUnmap", op_map_physical, HARMLESS},
 };
@@ -819,10 +426,6 @@ static void prepare(pair *p, capture_objects *o)
     o->reserved = pair_range(p, VMM_SIZE);
     o->physical = pair_handle(p, VMM_SIZE, 0);
     o->other = raw_cuda_stream(cu); /* ends first */
-    CU_OK(cu->GraphCreate(&o->graph, 0));
-    CU_OK(op_instantiate(o));
-    o->exec = o->created_exec;
-    o->created_exec = NULL;
     o->pages = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
     o->registered = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
     REQUIRE(o->pages != NULL && o->registered != NULL);
@@ -835,9 +438,6 @@ static void clean_up(capture_objects *o)
     const raw_cuda *cu = o->p->cu;
     CU_OK(cu->StreamSynchronize(o->other));
     (void)cu->MemUnmap(o->reserved, VMM_SIZE); /* in case that it was refused */
-    if (o->created_exec != NULL) CU_OK(cu->GraphExecDestroy(o->created_exec));
-    CU_OK(cu->GraphExecDestroy(o->exec));
-    CU_OK(cu->GraphDestroy(o->graph));
     if (o->registers) CU_OK(cu->MemHostUnregister(o->pages));
     if (o->registered != NULL) CU_OK(cu->MemHostUnregister(o->registered));
     free(o->pages);
@@ -859,11 +459,9 @@ static void clean_up(capture_objects *o)
     o->p->stream = raw_cuda_stream(cu);
 }
 
-enum { OUTCOME_SIZE = 128 };
-
-/* Says in `out` what the call returned, and the capture's end where either is an error. */
+/* Whether the call and the capture's end return what was measured. */
 static void try_one(pair *p, size_t operation, CUstreamCaptureMode mode, bool other_thread,
-                    bool relax, char out[OUTCOME_SIZE])
+                    bool relax, const char *key)
 {
     capture_objects objects;
     CUgraph graph = NULL;
@@ -878,36 +476,17 @@ static void try_one(pair *p, size_t operation, CUstreamCaptureMode mode, bool ot
         make_attempt(&a);
     }
     CUresult end = p->cu->StreamEndCapture(p->stream, &graph);
-    if (a.result == CUDA_SUCCESS && end == CUDA_SUCCESS)
-        snprintf(out, OUTCOME_SIZE, "harmless");
-    else
-        snprintf(out, OUTCOME_SIZE, "%s, capture %s", raw_cuda_result_name(a.result),
-                 raw_cuda_result_name(end));
     if (end == CUDA_SUCCESS && graph != NULL) CU_OK(p->cu->GraphDestroy(graph));
     const expectation expected = operations[operation].expected;
     const bool forbids = !relax && mode != CU_STREAM_CAPTURE_MODE_RELAXED &&
                          !(other_thread && mode == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
                breaks = expected == ALWAYS || (expected == UNSAFE && forbids);
-    if (expected != OPEN) {
-        CU_IS(a.result, breaks ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS);
-        CU_IS(end, breaks ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS);
-    }
+    test_answer_is(key,
+                   a.result == (breaks ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS) &&
+                       end == (breaks ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS),
+                   "%s, capture %s", raw_cuda_result_name(a.result), raw_cuda_result_name(end));
     if (relax) CU_IS(a.exchange, CUDA_SUCCESS);
     clean_up(&objects);
-}
-
-static void answer_outcomes(const char *call, const char *mode, char outcomes[4][OUTCOME_SIZE])
-{
-    const char *key = answer_key("%s, %s capture", call, mode);
-    for (int i = 1; i < 4; i++)
-        if (strcmp(outcomes[i], outcomes[0]) != 0) {
-            ANSWER(key,
-                   "same thread: %s; same thread, relaxed: %s; other thread: %s; "
-                   "other thread, relaxed: %s",
-                   outcomes[0], outcomes[1], outcomes[2], outcomes[3]);
-            return;
-        }
-    ANSWER(key, "%s", outcomes[0]);
 }
 
 PAIR_CASE(calls_during_capture, .mark = TEST_BOTH, .time_limit = 300)
@@ -920,19 +499,46 @@ PAIR_CASE(calls_during_capture, .mark = TEST_BOTH, .time_limit = 300)
                  {CU_STREAM_CAPTURE_MODE_RELAXED, "relaxed"}};
     if (p->cu->CtxRecordEvent == NULL) SKIP("this driver has no cuCtxRecordEvent");
     for (size_t operation = 0; operation < COUNT_OF(operations); operation++)
-        for (size_t m = 0; m < 3; m++) {
-            char outcomes[4][OUTCOME_SIZE];
+        for (size_t m = 0; m < 3; m++)
             for (int i = 0; i < 4; i++)
-                try_one(p, operation, modes[m].mode, i / 2 == 1, i % 2 == 1, outcomes[i]);
-            if (operations[operation].expected == OPEN)
-                answer_outcomes(operations[operation].name, modes[m].name, outcomes);
-        }
+                try_one(p, operation, modes[m].mode, i / 2 == 1, i % 2 == 1,
+                        answer_key("%s, %s capture, %s thread%s", operations[operation].name,
+                                   modes[m].name, i / 2 == 1 ? "other" : "same",
+                                   i % 2 == 1 ? ", relaxed" : ""));
 }
 
 /* What destroying does while work is pending, and after a sticky error: answered, asserted only
  * where the library needs it. */
 
-#define DELAY_US LATE_SIGNAL_US
+/* Signals a timeline from the host a little later, by a thread. */
+#define DELAY_US 50000
+typedef struct late_signal {
+    pthread_t thread;
+    raw_vk *vk;
+    VkSemaphore semaphore;
+    uint64_t value;
+} late_signal;
+
+static void *signal_late(void *argument)
+{
+    late_signal *late = argument;
+    usleep(DELAY_US);
+    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
+    return NULL;
+}
+
+static void late_signal_start(late_signal *late, raw_vk *vk, VkSemaphore semaphore, uint64_t value)
+{
+    late->vk = vk;
+    late->semaphore = semaphore;
+    late->value = value;
+    REQUIRE(pthread_create(&late->thread, NULL, signal_late, late) == 0);
+}
+
+static void late_signal_join(late_signal *late)
+{
+    REQUIRE(pthread_join(late->thread, NULL) == 0);
+}
 
 static void CUDA_CB sleep_on_stream(void *data)
 {
@@ -987,34 +593,6 @@ PAIR_CASE(free_of_a_mapping_with_pending_work, .own = true)
     }
 }
 
-PAIR_CASE(destroy_memory_with_pending_work, .own = true)
-{
-    CUexternalMemory memory;
-    shared_timeline t = pair_timeline(p, 0);
-    raw_vk_buffer vk = pair_vk_buffer(p, 1u << 20, RAW_VK_EXPORT);
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, false,
-                                 &memory));
-    late_signal late;
-    wait_for_late(p, &t, &late);
-    answer_ok("cuDestroyExternalMemory", p->cu->DestroyExternalMemory(memory));
-    late_signal_join(&late);
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-}
-
-/* The guide forbids it (R1). What happens is for the library's documentation; nothing rests on
- * it. */
-PAIR_CASE(destroy_semaphore_with_a_pending_wait, .own = true)
-{
-    shared_timeline t;
-    shared_timeline_open(p, 0, &t);
-    late_signal late;
-    wait_for_late(p, &t, &late);
-    answer_call("cuDestroyExternalSemaphore", p->cu->DestroyExternalSemaphore(t.cu));
-    late_signal_join(&late);
-    answer_call("the stream then", stream_result(p, patience(p, 3000)));
-    test_pass(); /* the stream may never end */
-}
-
 /* Destroying waits for work that has nothing to do with what is destroyed. */
 PAIR_CASE(destroy_idle_semaphore_beside_pending_work, .own = true)
 {
@@ -1065,14 +643,12 @@ static void *rescue(void *argument)
     return NULL;
 }
 
-/* A thread that waits inside cuMemFree keeps another thread from submitting what it waits for.
- * Whether cuDestroyExternalSemaphore does too was not measured; the twin does so. */
-static void give_back_while_another_thread_signals(pair *p, bool a_semaphore)
+/* A thread that waits inside cuMemFree keeps another thread from submitting what it waits for. */
+PAIR_CASE(free_while_another_thread_signals, .own = true)
 {
     shared_buffer b;
-    shared_timeline t = pair_timeline(p, 0), idle;
+    shared_timeline t = pair_timeline(p, 0);
     pthread_t thread, rescuer;
-    shared_timeline_open(p, 0, &idle);
     shared_buffer_open(p, 1u << 20, 0, false, &b);
     cuda_signal s = TEST_ROW(.p = p, .semaphore = t.cu, .timeline = t.vk,
                              .stream = raw_cuda_stream(p->cu), .waiter = (int)syscall(SYS_gettid));
@@ -1080,29 +656,14 @@ static void give_back_while_another_thread_signals(pair *p, bool a_semaphore)
     REQUIRE(pthread_create(&thread, NULL, signal_late_by_cuda, &s) == 0);
     REQUIRE(pthread_create(&rescuer, NULL, rescue, &s) == 0);
     atomic_store(&s.entered, true);
-    const CUresult result =
-        a_semaphore ? p->cu->DestroyExternalSemaphore(idle.cu) : p->cu->MemFree(b.pointer);
+    const CUresult result = p->cu->MemFree(b.pointer);
     REQUIRE(pthread_join(thread, NULL) == 0 && pthread_join(rescuer, NULL) == 0);
-    answer_ok(a_semaphore ? "cuDestroyExternalSemaphore" : "cuMemFree", result);
+    answer_ok("cuMemFree", result);
     answer_ok("the other thread's signal", s.result);
-    /* Not its own signal ended the wait. */
-    if (!a_semaphore || p->cu->software) REQUIRE(atomic_load(&s.rescued));
-    if (a_semaphore) {
-        CU_OK(p->cu->MemFree(b.pointer));
-        raw_vk_timeline_destroy(&p->vk, idle.vk);
-    } else {
-        shared_timeline_close(p, &idle);
-    }
+    REQUIRE(atomic_load(&s.rescued)); /* not its own signal ended the wait */
     CU_OK(p->cu->DestroyExternalMemory(b.memory));
     raw_vk_buffer_destroy(&p->vk, &b.vk);
 }
-
-PAIR_AS(free_while_another_thread_signals, give_back_while_another_thread_signals(p, false),
-        .own = true)
-PAIR_AS(destroy_semaphore_while_another_thread_signals,
-        give_back_while_another_thread_signals(p, true), .mark = TEST_TWIN_STRICTER,
-        .reason = "of NVIDIA's driver presumed, as cuMemFree holds the context, and reported",
-        .own = true)
 
 PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
 {
@@ -1120,19 +681,6 @@ PAIR_CASE(destroy_event_and_stream_with_a_pending_wait, .own = true)
     answer_ok("cuStreamDestroy", p->cu->StreamDestroy(stream));
     late_signal_join(&late);
     answer_ok("cuCtxSynchronize, once the wait is over", p->cu->CtxSynchronize());
-}
-
-PAIR_CASE(ctx_record_event)
-{
-    if (p->cu->CtxRecordEvent == NULL) SKIP("this driver has no cuCtxRecordEvent");
-    shared_timeline t = pair_timeline(p, 0);
-    CUevent event = raw_cuda_event(p->cu, CU_EVENT_DISABLE_TIMING);
-    CU_OK(raw_cuda_wait(p->cu, t.cu, 1, p->stream));
-    answer_call("on the primary context", p->cu->CtxRecordEvent(p->context, event));
-    answer_call("while a stream waits", p->cu->EventQuery(event));
-    raw_vk_timeline_signal(&p->vk, t.vk, 1);
-    CU_OK(p->cu->StreamSynchronize(p->stream));
-    answer_call("after it", p->cu->EventSynchronize(event));
 }
 
 PAIR_CASE(after_a_sticky_error, .faults = true)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Contract rows: Vulkan memory imported as an opaque fd, where it works and where it fails, and the
- * fd after that; dedicated memory and other memory for buffers. */
+ * fd after that. */
 #define TEST_GROUP "memory."
 #include "contract.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static void import_and_compare(pair *p, unsigned vk_flags, bool dedicated_flag)
@@ -26,58 +24,6 @@ PAIR_AS(dedicated_without_flag, import_and_compare(p, RAW_VK_DEDICATED, false), 
         .reason = "neither driver sees the missing flag; the library does")
 PAIR_AS(plain_with_flag, import_and_compare(p, 0, true), .mark = TEST_BOTH,
         .reason = "neither driver sees the flag too many; the library does")
-
-PAIR_CASE(buffer_at_an_offset, .mark = TEST_BOTH)
-{
-    raw_vk_buffer vk;
-    const size_t size = 100000;
-    raw_vk_buffer_create_at(&p->vk, size, 70000, RAW_VK_EXPORT, &vk);
-    REQUIRE(vk.offset >= 70000);
-    CUexternalMemory memory =
-        raw_cuda_imported(p->cu, raw_vk_buffer_fd(&p->vk, &vk), vk.allocation_size, false);
-    CUdeviceptr pointer = raw_cuda_mapped(p->cu, memory, vk.offset, size);
-    answer_same_memory(p, "at an offset of 70,000 or more", &vk, 0, pointer, size, 77);
-    raw_vk_buffer_destroy(&p->vk, &vk);
-}
-
-PAIR_CASE(half_the_size, .mark = TEST_BOTH)
-{
-    const size_t size = 1u << 20;
-    raw_vk_buffer vk = pair_vk_buffer(p, size, RAW_VK_EXPORT);
-    CUexternalMemory memory =
-        raw_cuda_imported(p->cu, raw_vk_buffer_fd(&p->vk, &vk), size / 2, false);
-    CUdeviceptr pointer = raw_cuda_mapped(p->cu, memory, 0, size / 2);
-    answer_same_memory(p, "its first half", &vk, 0, pointer, size / 2, 5);
-}
-
-PAIR_CASE(overlapping_mappings, .mark = TEST_BOTH)
-{
-    CUdeviceptr second = 0;
-    const size_t size = 1u << 20, offset = 256 * 1024;
-    shared_buffer b = pair_buffer(p, size, 0, false);
-    CU_OK(raw_cuda_map_buffer(p->cu, b.memory, offset, size - offset, &second));
-    REQUIRE(second != 0 && second != b.pointer);
-    answer_same_memory(p, "the second mapping", &b.vk, offset, second, size - offset, 11);
-    answer_same_memory(p, "the first mapping beside it", &b.vk, 0, b.pointer, size, 12);
-
-    set_words(p, second, 0xabcd0123u, 16);
-    answer_word("written by the second, read by the first", cuda_word(p, b.pointer + offset),
-                0xabcd0123u);
-    CU_OK(p->cu->MemFree(second));
-    answer_same_memory(p, "the first mapping alone again", &b.vk, 0, b.pointer, size, 13);
-}
-
-PAIR_CASE(fds_return, .mark = TEST_BOTH)
-{
-    size_t before = 0;
-    for (int turn = 0; turn < 20; turn++) {
-        shared_buffer b;
-        shared_buffer_open(p, 65536, turn % 2 ? RAW_VK_DEDICATED : 0, turn % 2, &b);
-        shared_buffer_close(p, &b);
-        if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first import */
-    }
-    answer_number("fds after 18 more imports", (int64_t)test_open_fds(), (int64_t)before);
-}
 
 PAIR_CASE(fd_is_consumed, .mark = TEST_BOTH)
 {
@@ -131,63 +77,6 @@ PAIR_CASE(pointer_attributes, .mark = TEST_BOTH)
     answer_number("buffer ids of two allocations and two mappings, zero or alike", zero + alike, 0);
     answer_ok("SYNC_MEMOPS of a mapping",
               p->cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer));
-}
-
-PAIR_CASE(no_dma_buf_of_a_mapping, .mark = TEST_NVIDIA_ONLY,
-          .reason = "the twin has no dma-bufs and says so")
-{
-    int fd = -1;
-    shared_buffer b = pair_buffer(p, 2u << 20, 0, false);
-    answer_call("of a mapping", p->cu->MemGetHandleForAddressRange(
-                                    &fd, b.pointer, 65536, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0));
-}
-
-PAIR_CASE(kernel_writes, .mark = TEST_BOTH, .smoke = true)
-{
-    const unsigned count = 300001;
-    const size_t size = count * sizeof(uint32_t);
-    uint32_t *found = test_memory(size);
-    shared_buffer b = pair_buffer(p, size, RAW_VK_DEDICATED, true);
-    CU_OK(words_run(p, "pattern_write", b.pointer, size, 99));
-    raw_vk_read(&p->vk, &b.vk, 0, found, size);
-    answer_wrong("words that a kernel wrote, read by Vulkan",
-                 words_wrong(found, pattern_words(size, 99), count), count);
-    raw_vk_fill(&p->vk, &b.vk, 0, size, 1000, NULL); /* read and changed by the kernel */
-    CU_OK(words_run(p, "pattern_add", b.pointer, size, 234));
-    raw_vk_read(&p->vk, &b.vk, 0, found, size);
-    answer_wrong("Vulkan's words that a kernel changed", words_not(found, 1234, count), count);
-}
-
-PAIR_CASE(every_queue_family, .mark = TEST_BOTH)
-{
-    const size_t size = 65536;
-    shared_buffer b = pair_buffer(p, size, 0, false);
-    unsigned wrong = 0;
-    for (uint32_t q = 0; q < p->vk.queue_count; q++) {
-        /* Families of video engines and such have no transfer operations. */
-        const VkQueueFlags can =
-            VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
-        uint32_t words[2] = {0, 0};
-        if ((p->vk.queues[q].flags & can) == 0) continue;
-        raw_vk_fill(&p->vk, &b.vk, 0, size, 0x7700u + q, &(raw_vk_job){.queue = q});
-        cuda_read(p, b.pointer + size - 8, words, sizeof words);
-        wrong += words[0] != 0x7700u + q || words[1] != 0x7700u + q;
-    }
-    answer_number("families whose words are wrong", wrong, 0);
-}
-
-PAIR_CASE(second_vulkan_buffer, .mark = TEST_BOTH)
-{
-    raw_vk_buffer again;
-    const size_t size = 65536;
-    uint32_t word = 0;
-    shared_buffer b = pair_buffer(p, size, 0, false);
-    raw_vk_buffer_import(&p->vk, raw_vk_buffer_fd(&p->vk, &b.vk), &b.vk, &again);
-    answer_same_memory(p, "CUDA's memory in a second buffer", &again, 0, b.pointer, size, 21);
-    set_words(p, b.pointer, 0x600df00du, size / 4);
-    raw_vk_read(&p->vk, &again, size - 4, &word, 4);
-    answer_word("its last word", word, 0x600df00du);
-    raw_vk_buffer_destroy(&p->vk, &again);
 }
 
 #define SIZE (1u << 20)
@@ -283,118 +172,6 @@ PAIR_CASE(wrong_fds, .mark = TEST_TWIN_STRICTER,
         if (is_file) close(wrong[i].fd);
     }
     raw_vk_timeline_destroy(&p->vk, timeline);
-}
-
-TEST(kcmp_tells_files_apart, .mark = TEST_BOTH)
-{
-    int fd = open("/dev/null", O_RDWR | O_CLOEXEC), other = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    REQUIRE(fd >= 0 && other >= 0 && duplicate >= 0);
-    pid_t self = getpid();
-    long order = syscall(SYS_kcmp, self, self, 0 /* KCMP_FILE */, fd, duplicate);
-    if (order < 0) MEASURED("kcmp", "%s", strerror(errno));
-    (void)raw_cuda_open(); /* whose answers these are */
-    answer_so("a duplicate", same_file(fd, duplicate), "another file");
-    if (order >= 0) REQUIRE(!same_file(fd, other));
-    close(duplicate);
-    answer_so("a closed duplicate", !same_file(fd, duplicate), "the same file");
-    close(fd);
-    close(other);
-}
-
-/* Kinds: what each is worth in speed is in docs/measured/memory-kinds.md ----------------------- */
-
-#undef TEST_GROUP
-#define TEST_GROUP "kinds."
-
-#define MIB(n) ((VkDeviceSize)(n) << 20)
-
-static const VkDeviceSize sizes[] = {4096, MIB(2), MIB(64), MIB(1024)};
-enum { SIZES = sizeof sizes / sizeof sizes[0], END = 65536 };
-
-static const char *text(char out[64], const VkMemoryDedicatedRequirements *d)
-{
-    snprintf(out, 64, "prefers %u, requires %u", (unsigned)d->prefersDedicatedAllocation,
-             (unsigned)d->requiresDedicatedAllocation);
-    return out;
-}
-
-/* What a buffer that exists is said to prefer, and one that is planned. */
-PAIR_CASE(preference, .mark = TEST_BOTH)
-{
-    for (int shared = 0; shared < 2; shared++) {
-        for (size_t i = 0; i < SIZES; i++) {
-            const unsigned long long size = sizes[i];
-            const VkExternalMemoryBufferCreateInfo external = {
-                .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-                .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-            VkBufferCreateInfo info = raw_vk_buffer_info(
-                sizes[i], VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT);
-            info.pNext = shared ? &external : NULL;
-            VkMemoryDedicatedRequirements made = {
-                .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-            VkMemoryDedicatedRequirements planned = made;
-            VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                           .pNext = &made};
-            VkMemoryRequirements2 needs_planned = needs;
-            char a[64], b[64];
-            VkBuffer buffer = VK_NULL_HANDLE;
-            needs_planned.pNext = &planned;
-            VK_OK(vkCreateBuffer(p->vk.device, &info, NULL, &buffer));
-            const VkBufferMemoryRequirementsInfo2 ask = {
-                .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer};
-            const VkDeviceBufferMemoryRequirements plan = {
-                .sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, .pCreateInfo = &info};
-            vkGetBufferMemoryRequirements2(p->vk.device, &ask, &needs);
-            vkGetDeviceBufferMemoryRequirements(p->vk.device, &plan, &needs_planned);
-            vkDestroyBuffer(p->vk.device, buffer, NULL);
-            const char *what = shared ? "exportable" : "not exportable";
-            ANSWER(answer_key("%s, %llu bytes", what, size), "%s", text(a, &made));
-            ANSWER(answer_key("%s, %llu bytes, planned", what, size), "%s", text(b, &planned));
-            REQUIRE_EQ_STR(a, b);
-        }
-    }
-}
-
-/* Vulkan's own memory of each kind, at both ends. */
-PAIR_CASE(own_memory, .mark = TEST_BOTH)
-{
-    for (int dedicated = 0; dedicated < 2; dedicated++) {
-        for (size_t i = 1; i < SIZES; i++) {
-            shared_buffer b;
-            const unsigned long long size = sizes[i];
-            shared_buffer_open(p, sizes[i], dedicated ? RAW_VK_DEDICATED : 0, dedicated != 0, &b);
-            const char *what = dedicated ? "dedicated" : "not dedicated";
-            answer_same_memory(p, answer_key("%s, %llu bytes, the beginning", what, size), &b.vk, 0,
-                               b.pointer, END, 10);
-            answer_same_memory(p, answer_key("%s, %llu bytes, the end", what, size), &b.vk,
-                               sizes[i] - END, b.pointer + sizes[i] - END, END, 20);
-            shared_buffer_close(p, &b);
-        }
-    }
-}
-
-/* A VMM allocation in a buffer that has all of it: so its import may be dedicated. */
-PAIR_CASE(imported_memory, .mark = TEST_BOTH)
-{
-    for (size_t i = 1; i < SIZES; i++) {
-        const unsigned long long size = sizes[i];
-        raw_vk_buffer like, vk;
-        vmm_block b;
-        raw_vk_buffer_create(&p->vk, sizes[i], RAW_VK_EXPORT | RAW_VK_DEDICATED, &like);
-        const raw_vk_buffer usual = like;
-        raw_vk_buffer_destroy(&p->vk, &like);
-        answer_number(answer_key("what a buffer of %llu bytes needs", size),
-                      (int64_t)usual.allocation_size, (int64_t)sizes[i]);
-        vmm_open(p, (size_t)sizes[i], POSIX_FD, &b);
-        raw_vk_buffer_import(&p->vk, vmm_export(p, b.handle), &usual, &vk);
-        answer_same_memory(p, answer_key("dedicated, %llu bytes, the beginning", size), &vk, 0,
-                           b.pointer, END, 30);
-        answer_same_memory(p, answer_key("dedicated, %llu bytes, the end", size), &vk,
-                           sizes[i] - END, b.pointer + sizes[i] - END, END, 40);
-        raw_vk_buffer_destroy(&p->vk, &vk);
-        vmm_close(p, &b);
-    }
 }
 
 /* GPUDirect RDMA as user space sees it: which memory carries SYNC_MEMOPS, whose ids change, what

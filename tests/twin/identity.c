@@ -457,7 +457,7 @@ TWO_CASE(copies, .own = true)
     CU_IS(cu->Memcpy3DPeer(NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Beside bad.host_memory, bad.pointers and host.registered of the contract suite. */
+/* Beside bad.host_memory and bad.pointers of the contract suite. */
 TWIN_CASE(host_memory, 0)
 {
     const CUmemRangeHandleType dma_buf = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;

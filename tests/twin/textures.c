@@ -389,7 +389,7 @@ ROOM_CASE(views)
     CU_OK(cu->TexObjectDestroy(texture));
 }
 
-/* Beside textures.settings, placed.srgb_blocks and bad.textures of the contract suite. */
+/* Beside textures.settings and bad.textures of the contract suite. */
 TWIN_CASE(settings, 0)
 {
     static const struct {

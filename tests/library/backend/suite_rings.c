@@ -606,8 +606,8 @@ static void change_all(turns *t)
 
 TEST_AS(changed, each(change_all, (backend_ring){.depth = 8}, BOTH))
 
-/* Both sides are streams of CUDA's, and what they write is inline (contract,
- * measured.between_streams). */
+/* Both sides are streams of CUDA's, and what they write is inline (docs/ring.md, "Two CUDA
+ * sides"). */
 static void between_streams(turns *t)
 {
     if (!t->own) return;
