@@ -1238,7 +1238,7 @@ PAIR_CASE(values_are_for_timelines)
  * something else. */
 PAIR_CASE(stream_waits, .title = "stream_waits", .smoke = true)
 {
-    VkSemaphore gate = raw_vk_timeline(&p->w.vk, 0, false);
+    VkSemaphore gate = lib_case_timeline(&p->w, 0);
     bool played = p->other.vk == VK_NULL_HANDLE;
     if (!played)
         raw_vk_submit(
@@ -1252,7 +1252,16 @@ PAIR_CASE(stream_waits, .title = "stream_waits", .smoke = true)
     if (played) raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
     lib_finish(&p->w, p->stream);
     raw_vk_idle(&p->w.vk);
-    raw_vk_timeline_destroy(&p->w.vk, gate);
+    /* Both halves are given up before the next wait is over, Vulkan's first. */
+    OWN(culv_semaphore) *held = lib_import_timeline(&p->w, gate);
+    LIB_OK(culv_semaphore_wait(held, p->stream, 2));
+    bring_into(p, BY_PEER);
+    LIB_OK(act(p, WAIT));
+    raw_binary_destroy(&p->w.vk, &p->other);
+    LIB_OK(culv_semaphore_destroy(&p->semaphore, &p->stream));
+    REQUIRE_EQ(lib_query(&p->w, p->stream), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&p->w.vk, gate, 2);
+    lib_finish(&p->w, p->stream);
 }
 
 #undef TEST_GROUP

@@ -2,6 +2,7 @@
 /* Contexts: none, one that shares objects, one that is gone; register.c has another one. */
 #define TEST_GROUP "gl.context."
 #include "gl/gl_check.h"
+#include "gl/gl_core.h"
 #include "gl/gl_numbers.h"
 #include "gl_stage.h"
 
@@ -361,6 +362,32 @@ GL_CASE(here, 0)
     LIB_INVALID(culv_gl_check_context(&d, NULL, &report), STRUCT_SIZE);
     REQUIRE(strcmp(culv_gl_way_name(CULV_GL_WAY_REGISTER), "REGISTER") == 0);
     REQUIRE(strcmp(culv_gl_way_name((culv_gl_way)99), "unknown") == 0);
+}
+
+/* A driver that draws on devices of high ordinals. */
+static CUresult CUDAAPI list_devices(unsigned *count, CUdevice *devices, unsigned size, unsigned of)
+{
+    const CUdevice drawn_on[] = {0, 31, 32, 45};
+    memcpy(devices, drawn_on, sizeof drawn_on);
+    *count = 4;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI find_list(const char *name, void **out, int version, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *status)
+{
+    *out = (void *)(uintptr_t)list_devices;
+    return CUDA_SUCCESS;
+}
+
+TEST(high_ordinals)
+{
+    const culvi_cuda cuda = {.get_proc = find_list, .kind = CULV_DRIVER_NVIDIA};
+    for (int32_t i = 0; i < 64; i++) {
+        bool has = false;
+        REQUIRE_EQ(culvi_gl_cuda_devices(&cuda, 1, i, &has), UINT32_C(0x80000001));
+        REQUIRE_EQ(has, i == 0 || i == 31 || i == 32 || i == 45);
+    }
 }
 
 /* Against glext.h and glcorearb.h. */

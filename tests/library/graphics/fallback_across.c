@@ -473,6 +473,7 @@ typedef struct row {
     uint32_t levels, layers;
     bool linear; /* no CUDA array has the format */
     bool host;   /* what CUDA has, but is not shared as it is */
+    bool normalized;
 } row;
 
 #define D1       VK_IMAGE_TYPE_1D
@@ -486,6 +487,7 @@ typedef struct row {
 
 static const row rows[] = {
     {"2D", VK_FORMAT_R8G8B8A8_UNORM, D2, 0, {61, 33, 1}, 3, 1, .host = false},
+    {"normalized", VK_FORMAT_R8G8B8A8_UNORM, D2, 0, {61, 33, 1}, 3, 1, .normalized = true},
     {"2D array", VK_FORMAT_R16G16_SFLOAT, D2, 0, {31, 17, 1}, 2, 3, .host = false},
     {"1D array", VK_FORMAT_R8_UNORM, D1, 0, {101, 1, 1}, 2, 2, .host = false},
     {"3D", VK_FORMAT_R32_UINT, D3, 0, {13, 9, 5}, 2, 1, .host = false},
@@ -657,7 +659,10 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
             CU_OK(cu->MemcpyDtoH(texels, l.pointer, p->size));
     } else {
         CUarray array = NULL;
+        CUDA_ARRAY3D_DESCRIPTOR is;
         LIB_OK(culv_image_get_array(image, p->level, p->plane, &array));
+        CU_OK(cu->Array3DGetDescriptor(&is, array));
+        REQUIRE_EQ(is.Format == CU_AD_FORMAT_UNORM_INT8X4, r->normalized);
         if (in)
             CU_OK(raw_cuda_write_box(cu, array, texels, row_bytes, p->rows, p->slices));
         else
@@ -809,6 +814,7 @@ static bool make(const scene *s, const row *r, culv_shared_image **out)
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_ANY;
+    d.texels = r->normalized ? CULV_TEXELS_NORMALIZED : CULV_TEXELS_STORED;
     d.label = r->what;
     culv_result result = culv_vk_image_create(s->w.attachment, &d, out);
     if (result == CULV_ERROR_DRIVER &&

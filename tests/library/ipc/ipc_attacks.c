@@ -763,6 +763,12 @@ static void *impersonate(void *arg)
 {
     impostor *me = arg;
     culvi_ipc_message q;
+    char name[CULV_IPC_NAME_SIZE];
+    if (me->attack->answer == answer_bye) { /* a server ends as it is greeted, and one begins */
+        close(raw_accept(me->listener));
+        close(me->listener);
+        me->listener = raw_listen(ipc_name(name, "impostor"));
+    }
     const int fd = raw_accept(me->listener);
     if (fd < 0) return NULL;
     for (bool greeted = false; next_question(fd, &q); greeted = true) {

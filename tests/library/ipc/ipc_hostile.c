@@ -654,6 +654,20 @@ HOSTILE_CASE(no_descriptor_left)
 HOSTILE_CASE(log_has_a_limit, .title = "log")
 {
     enum { ROUNDS = 3000 };
+    culv_ring_frame f;
+    const int late = hostile_greeted(h);
+    culvi_ipc_consumer_page *page = hostile_join(h, late, 1, CULV_RING_FIFO, NULL);
+    atomic_store(&page->state, (uint32_t)CULVI_IPC_LIVES);
+    /* However often the producer asks, one line tells of one late consumer. */
+    strcpy(h->blame, "has no slot");
+    for (int i = 0; i < 23; i++)
+        if (culv_ring_acquire_on(h->ring, CULV_RING_PRODUCER, NULL, 0, &f) == CULV_OK)
+            LIB_OK(culv_ring_release_on(h->ring, CULV_RING_PRODUCER, NULL, &f));
+    REQUIRE(h->blamed == 1 && h->lines == 1);
+    h->lines = 0;
+    munmap(page, CULVI_IPC_PAGE);
+    close(late);
+    ipc_serve(h->server);
     for (int i = 0; i < ROUNDS; i++) {
         const int fd = raw_connect(h->name);
         REQUIRE(raw_send(fd, "rubbish", 7, NULL, 0));
@@ -696,6 +710,7 @@ static const struct resident {
 } residents[] = {
     TEST_ROW("nothing", .type = 0),
     TEST_ROW("a dead socket", SOCK_SEQPACKET, .dead = true),
+    TEST_ROW("a killed server's", SOCK_SEQPACKET, .dead = true, .lock = true),
     TEST_ROW("a live stream", SOCK_STREAM, .result = CULV_ERROR_BUSY),
     TEST_ROW("live datagrams", SOCK_DGRAM, .result = CULV_ERROR_BUSY),
     TEST_ROW("a live server", SOCK_SEQPACKET, .result = CULV_ERROR_BUSY),
@@ -715,7 +730,6 @@ static void settle_there(place *p, const struct resident *r)
     snprintf(lock, sizeof lock, "%s/.it.lock", p->directory);
     if (r->type != 0) live(p, r->type);
     if (r->dead) close(p->fd);
-    if (r->dead) p->fd = -1;
     if (r->mode == S_IFDIR)
         REQUIRE_EQ(mkdir(p->path, 0700), 0);
     else if (r->mode != 0)
@@ -725,7 +739,9 @@ static void settle_there(place *p, const struct resident *r)
     } else if (r->lock) {
         p->fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         REQUIRE(p->fd >= 0 && flock(p->fd, LOCK_EX | LOCK_NB) == 0);
+        if (r->dead) close(p->fd);
     }
+    if (r->dead) p->fd = -1;
 }
 
 static void remove_all(const place *p)

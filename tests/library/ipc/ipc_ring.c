@@ -195,6 +195,7 @@ static void produce_for_ever(ipc_child *parent, const char *name)
 {
     ipc_end p;
     vmm_gate gate;
+    ipc_hear(parent, 'g');
     ipc_end_serve(&p, NULL, name, false);
     ipc_ring_offer(&p, SLOTS, WORDS, 0);
     ipc_ring_wait_consumers(&p, 1);
@@ -512,19 +513,21 @@ TEST(late_limit, .own = true)
     ipc_end_close(&p);
 }
 
-/* A consumer leaves while its stream waits for a producer that lives and never signals. */
+/* A consumer leaves while its stream waits for a producer that lives and never signals. Then that
+ * is killed, and the next one takes its name. */
 TEST(leave_waiting, .own = true)
 {
     enum { RELEASES = 1, CLIENT_FIRST = 2, WAYS = 4 };
     ipc_end e;
     culv_ring_frame f;
-    char name[WAYS][CULV_IPC_NAME_SIZE];
+    char name[CULV_IPC_NAME_SIZE];
     ipc_child child[WAYS];
     for (int how = 0; how < WAYS; how++)
-        ipc_fork(&child[how], produce_for_ever,
-                 ipc_name(name[how], (const char[]){'l', (char)('0' + how), 0}));
+        ipc_fork(&child[how], produce_for_ever, ipc_name(name, "leave"));
     for (int how = 0; how < WAYS; how++) {
-        ipc_end_connect(&e, &child[how], name[how], 0);
+        ipc_say(&child[how], 'g');
+        ipc_end_connect(&e, &child[how], name, 0);
+        REQUIRE_EQ(culv_ipc_client_server_pid(e.client), child[how].pid);
         ipc_ring_join(&e, CULV_RING_FIFO);
         ipc_hear(&child[how], 'p');
         LIB_OK(acquire(&e, CULV_RING_CONSUMER, e.stream, &f));

@@ -122,9 +122,18 @@ TEST(kept_slot_in_burst)
     stage_close(&s);
 }
 
+/* A GPU that reaches what is waited for, and no more. */
+static culv_result crawl(void *context, uint64_t value, uint64_t timeout)
+{
+    if (timeout == 0) return CULV_ERROR_TIMEOUT;
+    fake_signal(context, value);
+    return CULV_OK;
+}
+
 /* The lead: how far the GPU may be behind. */
 RING_CASE(lead, 4)
 {
+    s->desc.done.wait = crawl;
     culv_ring_settings settings = culv_ring_settings_init();
     settings.max_frames_in_flight = 3;
     stage_make(s, &settings);
@@ -148,6 +157,14 @@ RING_CASE(lead, 4)
     LIB_OK(culv_ring_configure(s->ring, &settings));
     stage_turns(s, "PPccPPccPPcc");
     LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
+    /* Twice the depth where nothing is set; half of those that are on their way are waited for. */
+    fake_signal(&s->line[C], 11);
+    settings = culv_ring_settings_init();
+    LIB_OK(culv_ring_configure(s->ring, &settings));
+    stage_turns(s, "PcPcPcPcPcPcPcPcPc");
+    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), TIMEOUT, RING_LATE);
+    LIB_OK(culv_ring_acquire(s->ring, P, TEST_FAR_MS * (uint64_t)MS, &f));
+    REQUIRE_EQ(fake_counter(&s->line[C]), 16);
 }
 
 #undef TEST_GROUP

@@ -350,7 +350,7 @@ static void require_measured(const char *what, double measured)
 
 /* The loads that an H200 was measured with, and others, from several beginnings: once it has
  * chosen, that is it. */
-TEST(chooses)
+TEST(chooses, .time_limit = 600)
 {
     static const scene_load loads[] = {
         {111, 158, 160}, {20, 500, 160}, {500, 160, 160}, {2000, 2000, 160}, {111, 158, 0}};
