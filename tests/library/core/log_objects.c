@@ -311,6 +311,11 @@ LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
     culvi_watch_done(device, &second);
     culvi_watch_done(device, &first);
     REQUIRE_EQ(log_find(s, 0, CULV_LOG_WARNING, "'first'", NULL), s->count);
+    /* The end of a device watches two calls with one watch: the second one did not wait. */
+    const size_t told = s->count;
+    culvi_watch_begin(device, &second, "second");
+    culvi_watch_done(device, &second);
+    REQUIRE_EQ(log_find(s, told, CULV_LOG_WARNING, "went on after", NULL), s->count);
 }
 
 /* A ring's side that waits without an end says in the log who is late, and for what. */
