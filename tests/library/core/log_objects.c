@@ -298,14 +298,9 @@ LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
     culvi_watchman *man = &device->watchman;
     const uint64_t hour = (uint64_t)3600 * 1000000000;
     culvi_watch_begin(device, &first, "first");
-    culvi_mutex_lock(&man->lock);
-    first.due += hour;
-    culvi_mutex_unlock(&man->lock);
-    for (bool sleeps = false; !sleeps; lib_sleep_ms(1)) {
-        culvi_mutex_lock(&man->lock);
-        sleeps = man->until == first.due;
-        culvi_mutex_unlock(&man->lock);
-    }
+    CULVI_LOCKED(&man->lock, first.due += hour);
+    for (bool sleeps = false; !sleeps; lib_sleep_ms(1))
+        CULVI_LOCKED(&man->lock, sleeps = man->until == first.due);
     culvi_watch_begin(device, &second, "second");
     REQUIRE(log_wait(s, CULV_LOG_WARNING, "block 'second' (1 bytes): its release has waited for"));
     culvi_watch_done(device, &second);
