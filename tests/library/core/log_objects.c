@@ -296,9 +296,8 @@ LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
     culvi_watch first = {.kind = "block", .size = 1}, second = first;
     culv_device *device = s->w.device;
     culvi_watchman *man = &device->watchman;
-    const uint64_t hour = (uint64_t)3600 * 1000000000;
     culvi_watch_begin(device, &first, "first");
-    CULVI_LOCKED(&man->lock, first.due += hour);
+    CULVI_LOCKED(&man->lock, first.due += (uint64_t)3600 * 1000000000);
     for (bool sleeps = false; !sleeps; lib_sleep_ms(1))
         CULVI_LOCKED(&man->lock, sleeps = man->until == first.due);
     culvi_watch_begin(device, &second, "second");
