@@ -109,6 +109,16 @@ LOG_CASE(calls, CULV_LOG_DEBUG)
     culv_shared_buffer_destroy(&made, NULL);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkDestroyBuffer(0x", NULL);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkFreeMemory(0x", NULL);
+    /* A vector has memory for export, and addresses: the granularity of both is asked for once. */
+    culv_vector_desc d = culv_vector_desc_init();
+    d.size = 12345;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    for (int i = 0; i < 2; i++) {
+        log_forget(s);
+        NEW(culv_vector, vector, culv_vector_create, s->w.device, &d);
+        culv_vector_destroy(&vector, NULL);
+    }
+    REQUIRE_EQ(log_find(s, 0, CULV_LOG_DEBUG, "cuMemGetAllocationGranularity(", NULL), s->count);
 }
 
 /* A call that fails is there with what the driver answered; its outputs are not read. */
