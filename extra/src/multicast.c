@@ -53,14 +53,13 @@ static culv_result check_desc(culv_device *device, const culv_multicast_desc *d)
                             "culv_multicast_desc.num_devices is 0");
     const uint32_t fd = 1u << CULV_HANDLE_OPAQUE_FD, nt = 1u << CULV_HANDLE_OPAQUE_WIN32;
     if (d->handle_types & ~fd)
-        return culvi_x_fail(
-            device, d->label,
-            d->handle_types & ~(fd | nt) ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_HANDLE_TYPE,
-            "culv_multicast_desc.handle_types is %#" PRIx32
-            "; multicast objects are exported only as OPAQUE_FD, or OPAQUE_WIN32 on Windows (%#" PRIx32
-            " here)",
-            d->handle_types, fd);
+        return culvi_x_fail(device, d->label,
+                            d->handle_types & ~(fd | nt) ? CULV_ERROR_INVALID
+                                                         : CULV_ERROR_UNSUPPORTED,
+                            CULV_REASON_HANDLE_TYPE,
+                            "culv_multicast_desc.handle_types is %#" PRIx32
+                            "; multicast objects are exported only as OPAQUE_FD (%#" PRIx32 ")",
+                            d->handle_types, fd);
     return check_device(device, d->label);
 }
 

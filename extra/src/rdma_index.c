@@ -5,11 +5,12 @@
 typedef _Atomic(uintptr_t) slot;
 
 enum { LINE = 64 /* of the processor's cache */ };
-enum { CHUNK_BITS = 16, ADDRESS_BITS = 57, LEVELS = 4, ENTRY = 1 };
+/* A piece has 512 bytes, as the least that CUDA allocates; CHUNKS is the level of 64 KiB. */
+enum { PIECE_BITS = 9, ADDRESS_BITS = 57, CHUNKS = 3, LEVELS = 5, ENTRY = 1 };
 
-/* Bits of chunk number below a slot of each level, and slots of a node. */
-static const unsigned shifts[LEVELS] = {28, 18, 8, 0};
-static const size_t widths[LEVELS] = {(size_t)1 << CULVI_RDMA_ROOT_BITS, 1024, 1024, 256};
+/* Bits of piece number below a slot of each level, and slots of a node. */
+static const unsigned shifts[LEVELS] = {35, 25, 15, 7, 0};
+static const size_t widths[LEVELS] = {(size_t)1 << CULVI_RDMA_ROOT_BITS, 1024, 1024, 256, 128};
 
 struct culvi_rdma_block {
     culvi_rdma_block *next;
@@ -34,8 +35,7 @@ static bool more_room(culvi_rdma_index *index, size_t size)
     block->next = index->blocks;
     index->blocks = block;
     index->bytes += wanted;
-    const size_t over = ((uintptr_t)block + sizeof *block) % LINE;
-    const size_t start = sizeof *block + (over != 0 ? LINE - over : 0);
+    const size_t start = sizeof *block + (LINE - ((uintptr_t)block + sizeof *block) % LINE) % LINE;
     index->room = (char *)block + start;
     index->room_size = wanted - start;
     return true;
@@ -72,11 +72,6 @@ static culv_rdma_registration *entry_of(uintptr_t value)
     return (culv_rdma_registration *)(value - ENTRY);
 }
 
-static uintptr_t value_of(const culv_rdma_registration *entry)
-{
-    return (uintptr_t)entry + ENTRY;
-}
-
 static uintptr_t load(const slot *s)
 {
     return atomic_load_explicit(s, memory_order_acquire);
@@ -87,17 +82,17 @@ static void store(slot *s, uintptr_t value)
     atomic_store_explicit(s, value, memory_order_release);
 }
 
-/* Where an entry has the next one of a chunk. NULL: it has all of that chunk. */
+/* Where an entry has the next one of a piece. NULL: it has all of that piece. */
 static _Atomic(culv_rdma_registration *) *beside(const culv_rdma_registration *entry,
-                                                 uint64_t chunk)
+                                                 uint64_t piece)
 {
-    if (entry->start >> CHUNK_BITS == chunk) return &entry->rest->beside[0];
-    return (entry->end - 1) >> CHUNK_BITS == chunk ? &entry->rest->beside[1] : NULL;
+    if (entry->start >> PIECE_BITS == piece) return &entry->rest->beside[0];
+    return (entry->end - 1) >> PIECE_BITS == piece ? &entry->rest->beside[1] : NULL;
 }
 
-static culv_rdma_registration *next_of(const culv_rdma_registration *entry, uint64_t chunk)
+static culv_rdma_registration *next_of(const culv_rdma_registration *entry, uint64_t piece)
 {
-    _Atomic(culv_rdma_registration *) *next = beside(entry, chunk);
+    _Atomic(culv_rdma_registration *) *next = beside(entry, piece);
     return next != NULL ? atomic_load_explicit(next, memory_order_acquire) : NULL;
 }
 
@@ -106,39 +101,39 @@ static culv_rdma_registration *next_of(const culv_rdma_registration *entry, uint
 culv_rdma_registration *culvi_rdma_index_find(const culvi_rdma_index *index, uint64_t address)
 {
     if (address >> ADDRESS_BITS != 0) return NULL;
-    const uint64_t chunk = address >> CHUNK_BITS;
-    uintptr_t value = load(&index->root[chunk >> shifts[0]]);
+    const uint64_t piece = address >> PIECE_BITS;
+    uintptr_t value = load(&index->root[piece >> shifts[0]]);
     for (unsigned level = 1; (value & ENTRY) == 0; level++) {
         if (value == 0) return NULL;
-        value = load((const slot *)value + ((chunk >> shifts[level]) & (widths[level] - 1)));
+        value = load((const slot *)value + ((piece >> shifts[level]) & (widths[level] - 1)));
     }
     culv_rdma_registration *e = entry_of(value);
     while (e != NULL && (address < e->start || address >= e->end))
-        e = next_of(e, chunk);
+        e = next_of(e, piece);
     return e;
 }
 
 /* Changes -------------------------------------------------------------------------------------- */
 
-/* A part of the tree, and the chunks of a range that lie in it. */
+/* A part of the tree, and the pieces of a range that lie in it. */
 typedef struct part {
     slot *slots;
     unsigned level;
-    uint64_t base; /* chunk of slot 0 */
+    uint64_t base; /* piece of slot 0 */
     uint64_t first, last;
 } part;
 
 static part whole_tree(const culvi_rdma_index *index, uint64_t start, uint64_t end)
 {
-    const uint64_t most = (UINT64_C(1) << (ADDRESS_BITS - CHUNK_BITS)) - 1;
-    part p = {index->root, 0, 0, start >> CHUNK_BITS, (end - 1) >> CHUNK_BITS};
+    const uint64_t most = (UINT64_C(1) << (ADDRESS_BITS - PIECE_BITS)) - 1;
+    part p = {index->root, 0, 0, start >> PIECE_BITS, (end - 1) >> PIECE_BITS};
     if (p.last > most) p.last = most;
     return p;
 }
 
-static size_t slot_at(const part *p, uint64_t chunk)
+static size_t slot_at(const part *p, uint64_t piece)
 {
-    return (size_t)((chunk - p->base) >> shifts[p->level]);
+    return (size_t)((piece - p->base) >> shifts[p->level]);
 }
 
 /* What slot `i` is of it. */
@@ -159,32 +154,34 @@ static bool covers(const part *p, size_t i)
     return p->first <= low && low + (UINT64_C(1) << shifts[p->level]) - 1 <= p->last;
 }
 
-/* A node in place of what is in the slot: empty, or of registrations as that one. */
-static bool make_node(culvi_rdma_index *index, const part *p, slot *s)
+/* A node in place of what is in slot `i`: nothing, or a registration. */
+static bool make_node(culvi_rdma_index *index, const part *p, size_t i)
 {
-    const uintptr_t before = load(s);
+    const uintptr_t before = load(&p->slots[i]);
     slot *slots = culvi_rdma_index_alloc(index, widths[p->level + 1] * sizeof(slot));
     if (slots == NULL) return false;
-    for (size_t i = 0; before != 0 && i < widths[p->level + 1]; i++)
-        atomic_store_explicit(&slots[i], before, memory_order_relaxed);
-    store(s, (uintptr_t)slots);
+    if (before != 0) {
+        part its = whole_tree(index, entry_of(before)->start, entry_of(before)->end);
+        its = below(&(part){p->slots, p->level, p->base, its.first, its.last}, i, (uintptr_t)slots);
+        for (size_t k = slot_at(&its, its.first); k <= slot_at(&its, its.last); k++)
+            atomic_store_explicit(&slots[k], before, memory_order_relaxed);
+    }
+    store(&p->slots[i], (uintptr_t)slots);
     return true;
 }
 
-/* Along the first chunk of the range, or the last: inside nothing is to be made. */
-static bool reserve_at(culvi_rdma_index *index, part p, uint64_t chunk)
+/* Along the first piece of the range, or the last: inside nothing is to be made. */
+static bool reserve_at(culvi_rdma_index *index, part p, uint64_t piece)
 {
-    for (;;) {
-        const size_t i = slot_at(&p, chunk);
-        slot *s = &p.slots[i];
-        if (p.level == LEVELS - 1) return true;
-        if ((load(s) & ENTRY) != 0 || load(s) == 0) {
-            /* What has all of the slot goes there, where nothing else is. */
-            if (load(s) == 0 && covers(&p, i)) return true;
-            if (!make_node(index, &p, s)) return false;
-        }
-        p = below(&p, i, load(s));
+    while (p.level < LEVELS - 1) {
+        const size_t i = slot_at(&p, piece);
+        const uintptr_t value = load(&p.slots[i]);
+        /* What has all of the slot goes there, and so does the only one in a chunk. */
+        if (value == 0 && (p.level == CHUNKS || covers(&p, i))) return true;
+        if ((value == 0 || (value & ENTRY) != 0) && !make_node(index, &p, i)) return false;
+        p = below(&p, i, load(&p.slots[i]));
     }
+    return true;
 }
 
 bool culvi_rdma_index_reserve(culvi_rdma_index *index, const culv_rdma_registration *entry)
@@ -193,7 +190,7 @@ bool culvi_rdma_index_reserve(culvi_rdma_index *index, const culv_rdma_registrat
     return reserve_at(index, p, p.first) && reserve_at(index, p, p.last);
 }
 
-/* In a chunk that has others it comes before them. */
+/* In a piece that has others it comes before them. */
 static void add(part p, culv_rdma_registration *entry)
 {
     for (size_t i = slot_at(&p, p.first); i <= slot_at(&p, p.last); i++) {
@@ -201,9 +198,9 @@ static void add(part p, culv_rdma_registration *entry)
         const uintptr_t value = load(s);
         if (value != 0 && (value & ENTRY) == 0) {
             add(below(&p, i, value), entry);
-        } else if (p.level == LEVELS - 1 || covers(&p, i)) {
+        } else if (p.level >= CHUNKS || covers(&p, i)) {
             if (value != 0) atomic_store(beside(entry, p.base + i), entry_of(value));
-            store(s, value_of(entry));
+            store(s, (uintptr_t)entry + ENTRY);
         }
     }
 }
@@ -225,14 +222,14 @@ static void take_out(part p, const culv_rdma_registration *entry)
             take_out(below(&p, i, value), entry);
             continue;
         }
-        const uint64_t chunk = p.base + ((uint64_t)i << shifts[p.level]);
-        culv_rdma_registration *before = entry_of(value), *next = next_of(entry, chunk);
-        while (before != NULL && before != entry && next_of(before, chunk) != entry)
-            before = next_of(before, chunk);
+        const uint64_t piece = p.base + ((uint64_t)i << shifts[p.level]);
+        culv_rdma_registration *before = entry_of(value), *next = next_of(entry, piece);
+        while (before != NULL && before != entry && next_of(before, piece) != entry)
+            before = next_of(before, piece);
         if (before == entry)
-            store(s, next != NULL ? value_of(next) : 0);
+            store(s, next != NULL ? (uintptr_t)next + ENTRY : 0);
         else if (before != NULL)
-            atomic_store(beside(before, chunk), next);
+            atomic_store(beside(before, piece), next);
     }
 }
 
@@ -260,8 +257,8 @@ static culv_rdma_registration *next_in(part p, const wanted *w)
         if ((value & ENTRY) == 0) {
             found = next_in(below(&p, i, value), w);
         } else {
-            const uint64_t chunk = p.base + ((uint64_t)i << shifts[p.level]);
-            for (culv_rdma_registration *e = entry_of(value); e != NULL; e = next_of(e, chunk))
+            const uint64_t piece = p.base + ((uint64_t)i << shifts[p.level]);
+            for (culv_rdma_registration *e = entry_of(value); e != NULL; e = next_of(e, piece))
                 if (matches(e, w) && (found == NULL || e->start < found->start)) found = e;
         }
         if (found != NULL) return found;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which registration an address belongs to: a radix tree over chunks of 64 KiB.
+/* Which registration an address belongs to: a radix tree over chunks of 64 KiB, and of a chunk
+ * that has several over pieces of 512 bytes.
  *
  * Look-ups take no lock, and may run while another thread, which holds the cache's lock, changes
  * the tree. That works because nothing that they can reach is freed before the cache: neither
@@ -7,9 +8,9 @@
  * registration that is another one by now. It takes a use of it, which only a valid one gives, and
  * looks at its range then.
  *
- * A slot has a node of the next level, or a registration that has all chunks below it. Several
- * small allocations may lie in one chunk: its slot has one of their registrations, which has the
- * next one. */
+ * A slot has a node of the next level, or a registration that has all pieces below it, or is the
+ * only one of a chunk. Several may lie in one piece, as parts of a buffer do: its slot has one of
+ * them, which has the next one. */
 #ifndef CULVI_RDMA_INDEX_H_
 #define CULVI_RDMA_INDEX_H_
 
@@ -35,7 +36,7 @@ typedef struct culvi_rdma_rest {
     uint64_t heap_used, heap_order;
     culv_rdma_registration *cover; /* replaced by this one, which it has a use of */
     culv_rdma_registration *next;  /* in whatever list */
-    /* Another one in the chunk that it begins in, and in the one that it ends in, if that is not
+    /* Another one in the piece that it begins in, and in the one that it ends in, if that is not
      * the same. Look-ups read these. */
     _Atomic(culv_rdma_registration *) beside[2];
     culv_rdma_unpin_why why;
@@ -70,7 +71,7 @@ static inline void culvi_rdma_push(culv_rdma_registration **list, culv_rdma_regi
     *list = e;
 }
 
-/* Of 57 bits of address: 16 in a chunk, 10, 10 and 8 below. */
+/* Of 57 bits of address: 9 in a piece, 10, 10, 8 and 7 below. */
 enum { CULVI_RDMA_ROOT_BITS = 13 };
 
 typedef struct culvi_rdma_block culvi_rdma_block;

@@ -294,6 +294,8 @@ CACHE_CASE(small, NULL)
             culv_rdma_range range = culv_rdma_range_init();
             LIB_OK(culv_rdma_registration_get_range(r, &range));
             REQUIRE(range.start == p[i] && range.size == 512);
+            /* However many are in the chunk, a look-up goes through no others. */
+            REQUIRE(r->rest->beside[0] == NULL && r->rest->beside[1] == NULL);
             cache_put(&r);
         }
         culv_rdma_cache_stats stats = cache_stats(s);

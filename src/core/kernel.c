@@ -77,9 +77,8 @@ static culv_result load_file(culv_device *device, const char *path, culv_kernels
         result =
             culvi_kernel_kind_check(device, culvi_kernel_data_kind(made->image, made->image_size),
                                     path, made->label, NULL, 0);
-    if (result == CULV_OK) return load(made, path, out);
-    free_kernels(made);
-    return result;
+    CULVI_TRY_OR(result, free_kernels(made));
+    return load(made, path, out);
 }
 
 culv_result culv_kernels_load_file(culv_device *device, const char *path, const char *kernel,

@@ -63,21 +63,22 @@ culv_result culvi_kernel_file_read(const culv_device *device, const char *path, 
                                    unsigned char **owned, size_t *size)
 {
     for (size_t room = (size_t)1 << 18;; room *= 4) {
-        unsigned char *bytes = culvi_alloc(room + 1);
+        unsigned char *bytes = room > SIZE_MAX / 8 ? NULL : culvi_alloc(room + 1);
         size_t length = 0;
         if (bytes == NULL) return culvi_fail_host_memory(&device->voice, label);
         const int error = culvi_file_head(path, bytes, room, &length);
-        if (error == 0 && length < room) {
+        const culvi_kernel_file kind = culvi_kernel_data_kind(bytes, length);
+        /* What the twin does not take is not read to its end, which it may not have. */
+        const bool enough = device->caps.is_software && kind != CULVI_FILE_SHARED_OBJECT;
+        if (error == 0 && (length < room || (enough && kind != CULVI_FILE_DLL))) {
             bytes[length] = 0;
-            if (culvi_kernel_data_kind(bytes, length) == CULVI_FILE_PTX && bytes[length - 1] != 0)
-                length++;
+            if (kind == CULVI_FILE_PTX && bytes[length - 1] != 0) length++;
             *owned = bytes;
             *size = length;
             return CULV_OK;
         }
         culvi_free(bytes);
         if (error != 0) return fail_read(device, path, label, error);
-        if (room > SIZE_MAX / 8) return culvi_fail_host_memory(&device->voice, label);
     }
 }
 
@@ -323,15 +324,14 @@ culv_result culvi_kernels_load_program(culv_device *device, const char *path, co
     unsigned char *file;
     size_t all = 0, size = 0;
     CULVI_TRY(culvi_kernel_file_read(device, path, path, &file, &all));
-    culv_result result;
     const unsigned char *section = find_section(file, all, &size);
-    if (section != NULL)
-        result = try_images(device, section, size, path, kernel, out);
-    else
-        result = culvi_fail(
-            &device->voice, path, CULV_ERROR_INVALID, CULV_REASON_MODULE,
-            "'%s' is no 64-bit ELF file with a section %s, into which nvcc puts a program's kernels",
-            path, section_name);
+    const culv_result result =
+        section != NULL
+            ? try_images(device, section, size, path, kernel, out)
+            : culvi_fail(
+                  &device->voice, path, CULV_ERROR_INVALID, CULV_REASON_MODULE,
+                  "'%s' is no 64-bit ELF file with a section %s, into which nvcc puts a program's kernels",
+                  path, section_name);
     culvi_free(file);
     return result;
 }

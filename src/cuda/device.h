@@ -100,7 +100,7 @@ struct culv_device {
     CUdeviceptr arrived;         /* culvi_arrive() writes to it; 0: no semaphore needs it */
     /* Streams of this context in place of green ones, which take no semaphores */
     culvi_detour *detours;
-    culvi_granularity granularity; /* the last that the driver told: vmm/property.c */
+    culvi_granularity granularity[2]; /* of what ranges are for; the last other: vmm/property.c */
     /* Streams that are known to be this device's: they are checked once, not in each frame (R6). */
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
     /* The driver's answer for each CUarray_format that was asked about: format_support.c. */

@@ -208,6 +208,7 @@ void culvi_watch_begin(culv_device *device, culvi_watch *watch, const char *labe
     culvi_watchman *man = &device->watchman;
     culvi_label_set(watch->label, label);
     if (watch->deed == NULL) watch->deed = "its release";
+    watch->told = 0; /* it may have watched another call before */
     watch->armed = culvi_log_wants(&device->voice, CULV_LOG_WARNING) && is_here(man);
     if (!watch->armed) return;
     watch->begun = culvi_now();

@@ -83,7 +83,7 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
                                 const void *out, const char *call, culv_vmm_allocation_desc *d,
                                 CUmemAllocationProp *prop);
 /* The granularity of memory of that kind, and whether the device has such memory at all. The
- * last answer is kept. */
+ * last answers are kept. */
 culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocation_desc *d,
                                      const CUmemAllocationProp *prop, uint64_t *out);
 /* The minimum granularity of memory at a location of the device's. */

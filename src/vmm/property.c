@@ -201,10 +201,10 @@ static uint32_t kind_of(const culv_vmm_allocation_desc *d)
            d->handle_types << 16;
 }
 
-/* The device keeps the last answer: what grows by chunks asks for the same each time. */
+/* The device keeps two answers: what grows asks for its addresses' and its memory's each time. */
 static bool find_granularity(culv_device *device, const culv_vmm_allocation_desc *d, uint64_t *out)
 {
-    const culvi_granularity *g = &device->granularity;
+    const culvi_granularity *g = &device->granularity[kind_of(d) != 0];
     culvi_mutex_lock(&device->lock);
     const bool found = g->bytes != 0 && g->kind == kind_of(d) && g->numa_node == d->numa_node;
     if (found) *out = g->bytes;
@@ -249,7 +249,7 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
     const culvi_granularity told = {kind_of(d), d->numa_node, bytes};
-    CULVI_LOCKED(&device->lock, device->granularity = told);
+    CULVI_LOCKED(&device->lock, device->granularity[told.kind != 0] = told);
     *out = bytes;
     return CULV_OK;
 }

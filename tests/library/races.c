@@ -328,7 +328,7 @@ static void get_granularity(int who)
 
 static void one_granularity(void)
 {
-    REQUIRE_EQ(s.w.device->granularity.bytes, s.got[0]);
+    REQUIRE_EQ(s.w.device->granularity[0].bytes, s.got[0]);
     one_answer();
 }
 

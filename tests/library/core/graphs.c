@@ -161,8 +161,7 @@ SCENE_CASE(captured)
     size_t num_signals = 4, num_waits = 4;
     LIB_OK(culv_graph_get_semaphore_nodes(s->w.device, graph, signals, &num_signals, waits,
                                           &num_waits));
-    REQUIRE_EQ(num_signals, 2);
-    REQUIRE_EQ(num_waits, 1);
+    REQUIRE(num_signals == 2 && num_waits == 1);
     REQUIRE(signals[0] != NULL && signals[1] != NULL && signals[2] == NULL && waits[0] != NULL);
     CUgraphExec exec = instantiate(cu, graph);
     CU_OK(cu->GraphLaunch(exec, s->stream));
@@ -192,8 +191,7 @@ SCENE_CASE(found)
     /* An empty graph */
     LIB_OK(culv_graph_get_semaphore_nodes(s->w.device, s->graph, NULL, &num_signals, NULL,
                                           &num_waits));
-    REQUIRE_EQ(num_signals, 0);
-    REQUIRE_EQ(num_waits, 0);
+    REQUIRE(num_signals == 0 && num_waits == 0);
     CUgraphNode signals[3], waits[2], other = NULL;
     for (uint64_t i = 0; i < 3; i++)
         LIB_OK(culv_graph_add_node(s->graph, NULL, 0, CULV_GRAPH_SIGNAL, POINT(s->out, i + 1), 1,
@@ -208,8 +206,7 @@ SCENE_CASE(found)
         num_waits = 5;
         LIB_OK(culv_graph_get_semaphore_nodes(s->w.device, s->graph, room > 0 ? got : NULL,
                                               &num_signals, all, &num_waits));
-        REQUIRE_EQ(num_signals, 3);
-        REQUIRE_EQ(num_waits, 2);
+        REQUIRE(num_signals == 3 && num_waits == 2);
         for (size_t i = 0; i < 5; i++)
             REQUIRE_EQ(got[i] != NULL, i < room && i < 3);
         REQUIRE((all[0] == waits[0] && all[1] == waits[1]) ||

@@ -109,6 +109,16 @@ LOG_CASE(calls, CULV_LOG_DEBUG)
     culv_shared_buffer_destroy(&made, NULL);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkDestroyBuffer(0x", NULL);
     (void)log_line_of(s, CULV_LOG_DEBUG, "vkFreeMemory(0x", NULL);
+    /* A vector has memory for export, and addresses: the granularity of both is asked for once. */
+    culv_vector_desc d = culv_vector_desc_init();
+    d.size = 12345;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    for (int i = 0; i < 2; i++) {
+        log_forget(s);
+        NEW(culv_vector, vector, culv_vector_create, s->w.device, &d);
+        culv_vector_destroy(&vector, NULL);
+    }
+    REQUIRE_EQ(log_find(s, 0, CULV_LOG_DEBUG, "cuMemGetAllocationGranularity(", NULL), s->count);
 }
 
 /* A call that fails is there with what the driver answered; its outputs are not read. */
@@ -296,21 +306,20 @@ LOG_CASE(second_waits, CULV_LOG_WARNING, .title = "waits.second")
     culvi_watch first = {.kind = "block", .size = 1}, second = first;
     culv_device *device = s->w.device;
     culvi_watchman *man = &device->watchman;
-    const uint64_t hour = (uint64_t)3600 * 1000000000;
     culvi_watch_begin(device, &first, "first");
-    culvi_mutex_lock(&man->lock);
-    first.due += hour;
-    culvi_mutex_unlock(&man->lock);
-    for (bool sleeps = false; !sleeps; lib_sleep_ms(1)) {
-        culvi_mutex_lock(&man->lock);
-        sleeps = man->until == first.due;
-        culvi_mutex_unlock(&man->lock);
-    }
+    CULVI_LOCKED(&man->lock, first.due += (uint64_t)3600 * 1000000000);
+    for (bool sleeps = false; !sleeps; lib_sleep_ms(1))
+        CULVI_LOCKED(&man->lock, sleeps = man->until == first.due);
     culvi_watch_begin(device, &second, "second");
     REQUIRE(log_wait(s, CULV_LOG_WARNING, "block 'second' (1 bytes): its release has waited for"));
     culvi_watch_done(device, &second);
     culvi_watch_done(device, &first);
     REQUIRE_EQ(log_find(s, 0, CULV_LOG_WARNING, "'first'", NULL), s->count);
+    /* The end of a device watches two calls with one watch: the second one did not wait. */
+    const size_t told = s->count;
+    culvi_watch_begin(device, &second, "second");
+    culvi_watch_done(device, &second);
+    REQUIRE_EQ(log_find(s, told, CULV_LOG_WARNING, "went on after", NULL), s->count);
 }
 
 /* A ring's side that waits without an end says in the log who is late, and for what. */

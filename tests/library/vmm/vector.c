@@ -682,8 +682,7 @@ VECTOR_CASE(moves_without_a_copy, .smoke = true)
     REQUIRE_EQ(m.count, 1);
     REQUIRE(m.vector == v && m.before == old && m.now == now && m.size == 6 * s->chunk);
     culv_vector_stats stats = vector_stats(v);
-    REQUIRE_EQ(stats.moves, 1);
-    REQUIRE_EQ(stats.retiring, 1);
+    REQUIRE(stats.moves == 1 && stats.retiring == 1);
     REQUIRE_EQ(stats.extensions, 0);
     REQUIRE_EQ(stats.peak, 6 * s->chunk); /* aliases are no memory */
     REQUIRE(stats.reserved >= 8 * s->chunk);
