@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Culvert needs of OpenGL's headers, which a build need not have. tests/library/gl/numbers.c
+/* What Culvert needs of OpenGL's headers, which a build need not have. tests/library/gl/gl.c
  * holds the numbers against glext.h where the machine has it. */
 #ifndef CULVI_GL_NUMBERS_H_
 #define CULVI_GL_NUMBERS_H_
