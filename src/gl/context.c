@@ -250,10 +250,17 @@ static bool finds_marker(const culv_gl *gl)
     return size == gl->marked_size;
 }
 
-/* The same of a context that may be any, or none, without an error. */
+/* The same of a context that may be any, or none, without an error. Objects are deleted in it: if
+ * it is not the attached one, the content tells, for its program may have a buffer of that size. */
 static bool sees_marker(const culv_gl *gl, const culvi_gl_context *now)
 {
-    return now->platform == gl->platform && gl->table.glIsBuffer(gl->marker) && finds_marker(gl);
+    const culvi_gl_table *t = &gl->table;
+    uint64_t found[2] = {0, 0};
+    if (now->platform != gl->platform || !t->glIsBuffer(gl->marker) || !finds_marker(gl))
+        return false;
+    if (now->context == gl->context) return true;
+    t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
+    return memcmp(found, gl->marked, sizeof found) == 0;
 }
 
 bool culvi_gl_is_current(const culv_gl *gl)
@@ -321,21 +328,25 @@ culv_result culvi_gl_enter_to_destroy(const culv_gl *gl, const char *label, cons
     return atomic_load(&gl->lost) ? CULV_OK : culvi_gl_enter(gl, label, call);
 }
 
-/* The marker: a small buffer with a size that no other has. Two contexts that do not share objects
- * may both have a buffer of that name. */
+/* The marker: a small buffer with a content and a size that no other has. Two contexts that do not
+ * share objects may both have a buffer of that name. */
 culv_result culvi_gl_make_marker(culv_gl *gl)
 {
     enum { LEAST = 4097, MOST = 8191 };
     static atomic_uintptr_t made;
+    unsigned char bytes[MOST] = {0};
     const culvi_gl_table *t = &gl->table;
     /* The address: a program may have two of Culvert. */
     const uintptr_t number = (uintptr_t)&made / sizeof made + atomic_fetch_add(&made, 1);
     gl->marked_size = LEAST + 2 * (int64_t)(number % ((MOST - LEAST) / 2));
+    gl->marked[0] = (uint64_t)(uintptr_t)gl ^ culvi_now();
+    gl->marked[1] = number;
+    memcpy(bytes, gl->marked, sizeof gl->marked);
     t->glCreateBuffers(1, &gl->marker);
     CULVI_TRY_OR(
         culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made"),
         gl->marker = 0);
-    t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, NULL, 0);
+    t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
     culv_result result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
                                         "a small buffer could not be made");
     if (result != CULV_OK) {

@@ -17,9 +17,10 @@ struct culv_gl {
     culv_gl_desc how; /* it was attached with, without the label */
     culvi_mutex lock; /* guards `exporter` */
     culv_gl_platform platform;
-    const void *context;         /* which was attached, for messages: it may be destroyed */
+    const void *context;         /* which was attached: it may be destroyed */
     atomic_bool lost;            /* culv_gl_lose_contexts() */
     uint32_t marker;             /* a buffer that tells the contexts' objects from others */
+    uint64_t marked[2];          /* what it begins with */
     int64_t marked_size;         /* of it, bytes; that of no other one */
     culvi_gl_exporter *exporter; /* NULL: nothing was exported yet */
 };

@@ -2,6 +2,7 @@
 /* Registered buffers and images of OpenGL: data both ways, what is refused, and when. */
 #define TEST_GROUP "register."
 #include "core/registration.h"
+#include "gl/gl_core.h"
 #include "library.h"
 #include "raw_cuda_image.h"
 #include "raw_gl.h"
@@ -666,24 +667,39 @@ LOADER_CASE(bindless_get_proc, bindless)
 
 /* Contexts ------------------------------------------------------------------------------------- */
 
+/* In the current context, a buffer of the name and the size of the attachment's marker. */
+static void forge_marker(const stage *s)
+{
+    GLuint made = 0;
+    while (made < s->attached->marker)
+        GL_OK(&s->gl, s->gl.CreateBuffers(1, &made));
+    REQUIRE_EQ(made, s->attached->marker);
+    GL_OK(&s->gl,
+          s->gl.NamedBufferData(made, (GLsizeiptr)s->attached->marked_size, NULL, GL_STATIC_DRAW));
+}
+
 REGISTER_CASE(contexts, RAW_GL_CORE)
 {
     GLuint buffer = stage_buffer(s, 4096, 1);
     void *stranger = raw_gl_another(&s->gl, false), *shared = raw_gl_another(&s->gl, true);
+    void *forger = raw_gl_another(&s->gl, false);
     culv_registration *r = stage_register(s, buffer, CULV_ACCESS_READ_WRITE), *kept = r, *out;
     /* The stranger has an attachment of its own: the two markers may have one name. */
     culv_gl_desc d = culv_gl_desc_init();
     d.get_proc_address = raw_gl_get_proc;
     raw_gl_current(&s->gl, stranger);
     NEW(culv_gl, strangers, culv_gl_attach, s->w.device, &d);
-    void *const wrong[] = {NULL, stranger};
-    for (int i = 0; i < 2; i++) {
+    raw_gl_current(&s->gl, forger);
+    forge_marker(s);
+    void *const wrong[] = {NULL, stranger, forger};
+    for (int i = 0; i < 3; i++) {
         raw_gl_current(&s->gl, wrong[i]);
         LIB_REFUSES(out, culv_gl_register_buffer(s->attached, buffer, NULL, &out), INVALID,
                     CONTEXT);
         LIB_INVALID(culv_registration_destroy(&r), CONTEXT);
         REQUIRE(r == kept);
-        LIB_INVALID(culv_registration_map(&r, 1, s->stream), CONTEXT);
+        if (wrong[i] != forger) /* there CUDA's driver would tell */
+            LIB_INVALID(culv_registration_map(&r, 1, s->stream), CONTEXT);
         if (wrong[i] != NULL) REQUIRE_EQ(s->gl.GetError(), GL_NO_ERROR); /* the look left none */
         if (wrong[i] != NULL) LIB_SAYS("shares no objects");
         REQUIRE(!culv_gl_is_current(s->attached));
@@ -703,6 +719,7 @@ REGISTER_CASE(contexts, RAW_GL_CORE)
     raw_gl_current(&s->gl, s->gl.context);
     LIB_OK(culv_registration_unmap(&r, 1, s->stream));
     LIB_OK(culv_registration_destroy(&r));
+    raw_gl_destroy(&s->gl, forger);
     raw_gl_destroy(&s->gl, stranger);
     raw_gl_destroy(&s->gl, shared);
     s->gl.DeleteBuffers(1, &buffer);
