@@ -65,8 +65,7 @@ CULV_EXPORT culv_result culv_device_open_for_gl(const culv_gl_desc *desc,
  * Ownership: the context stays yours. *out is yours, for culv_gl_detach().
  * Threads: the context's thread. Contexts that share objects with this one (by share_context of
  * eglCreateContext, wglShareLists or similar) serve all calls of the attachment on their threads as
- * well, even when this one is destroyed. A readback alone has framebuffers of the context that made
- * it: destroy it there, and before that context. */
+ * well, even when this one is destroyed. */
 CULV_EXPORT culv_result culv_gl_attach(culv_device *device, const culv_gl_desc *desc,
                                        culv_gl **out);
 

@@ -11,7 +11,9 @@ typedef struct culvi_gl_readback {
     culv_gl *gl;
     uint32_t buffer;
     uint32_t unturned; /* a buffer of depth that is not upside down yet; 0: not needed yet */
-    uint32_t framebuffers[SCRATCH], renderbuffers[SCRATCH]; /* 0: not needed yet */
+    uint32_t renderbuffers[SCRATCH]; /* 0: not needed yet */
+    /* While it is read: a framebuffer is of one context, in others its name is the program's. */
+    uint32_t framebuffers[SCRATCH];
     int32_t width, height;
     uint32_t internal_format;
     int format; /* the row below */
@@ -33,10 +35,7 @@ void culvi_gl_readback_end(culvi_gl_readback *r)
 {
     const culvi_gl_table *t = &r->gl->table;
     const bool lost = atomic_load(&r->gl->lost);
-    for (int i = 0; !lost && i < SCRATCH; i++) {
-        if (r->framebuffers[i] != 0) t->glDeleteFramebuffers(1, &r->framebuffers[i]);
-        if (r->renderbuffers[i] != 0) t->glDeleteRenderbuffers(1, &r->renderbuffers[i]);
-    }
+    if (!lost) t->glDeleteRenderbuffers(SCRATCH, r->renderbuffers);
     if (!lost && r->unturned != 0) t->glDeleteBuffers(1, &r->unturned);
     if (!lost && r->buffer != 0) t->glDeleteBuffers(1, &r->buffer);
     culvi_free(r);
@@ -86,25 +85,26 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     return CULV_OK;
 }
 
-/* A framebuffer of one sample, made when it is first needed. */
+/* A framebuffer of one sample; its renderbuffer is made when it is first needed. */
 static culv_result need_scratch(culvi_gl_readback *r, int i)
 {
     const culvi_gl_table *t = &r->gl->table;
-    if (r->framebuffers[i] != 0) return CULV_OK;
-    uint32_t framebuffer = 0, renderbuffer = 0;
-    t->glCreateRenderbuffers(1, &renderbuffer);
-    t->glNamedRenderbufferStorage(renderbuffer, r->internal_format, r->width, r->height);
-    t->glCreateFramebuffers(1, &framebuffer);
-    t->glNamedFramebufferRenderbuffer(framebuffer, formats[r->format].attachment,
-                                      CULVI_GL_RENDERBUFFER, renderbuffer);
+    uint32_t *renderbuffer = &r->renderbuffers[i];
+    if (*renderbuffer == 0) {
+        t->glCreateRenderbuffers(1, renderbuffer);
+        t->glNamedRenderbufferStorage(*renderbuffer, r->internal_format, r->width, r->height);
+    }
+    t->glCreateFramebuffers(1, &r->framebuffers[i]);
+    t->glNamedFramebufferRenderbuffer(r->framebuffers[i], formats[r->format].attachment,
+                                      CULVI_GL_RENDERBUFFER, *renderbuffer);
     culv_result result = culvi_gl_check(
         r->gl, r->label, "glNamedFramebufferRenderbuffer",
         "a framebuffer of the internal format %#" PRIx32 " could not be made", r->internal_format);
-    CULVI_TRY_OR(result, (t->glDeleteFramebuffers(1, &framebuffer),
-                          t->glDeleteRenderbuffers(1, &renderbuffer)));
-    r->framebuffers[i] = framebuffer;
-    r->renderbuffers[i] = renderbuffer;
-    return CULV_OK;
+    if (result != CULV_OK) {
+        t->glDeleteRenderbuffers(1, renderbuffer);
+        *renderbuffer = 0;
+    }
+    return result;
 }
 
 /* Pixels outside of a framebuffer are undefined, without an error. OpenGL does not tell how large
@@ -210,6 +210,15 @@ static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, i
     return culvi_gl_check(r->gl, r->label, "glCopyNamedBufferSubData", "rows could not be copied");
 }
 
+static culv_result copy(culvi_gl_readback *r, bool resolve, uint32_t from, int32_t x, int32_t y)
+{
+    /* A resolve cannot turn the image upside down at the same time. */
+    if (resolve) CULVI_TRY(blit(r, 0, false, &from, &x, &y));
+    if (r->flip && (formats[r->format].mask & DEPTH)) return read_turned(r, from, x, y);
+    if (r->flip) CULVI_TRY(blit(r, 1, true, &from, &x, &y));
+    return read_pixels(r, from, x, y, r->buffer);
+}
+
 culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuffer, int32_t x,
                                   int32_t y)
 {
@@ -230,9 +239,8 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
                                    CULV_REASON_VALUE,
                                    "%" PRIu32 " is no framebuffer of this context", framebuffer));
     CULVI_TRY(check_extent(r, framebuffer, x, y));
-    /* A resolve cannot turn the image upside down at the same time. */
-    if (samples > 0) CULVI_TRY(blit(r, 0, false, &framebuffer, &x, &y));
-    if (r->flip && (formats[r->format].mask & DEPTH)) return read_turned(r, framebuffer, x, y);
-    if (r->flip) CULVI_TRY(blit(r, 1, true, &framebuffer, &x, &y));
-    return read_pixels(r, framebuffer, x, y, r->buffer);
+    const culv_result result = copy(r, samples > 0, framebuffer, x, y);
+    gl->table.glDeleteFramebuffers(SCRATCH, r->framebuffers);
+    memset(r->framebuffers, 0, sizeof r->framebuffers);
+    return result;
 }

@@ -54,6 +54,7 @@
     X(NamedRenderbufferStorageMultisample, NAMEDRENDERBUFFERSTORAGEMULTISAMPLE)                    \
     X(CreateFramebuffers, CREATEFRAMEBUFFERS)                                                      \
     X(DeleteFramebuffers, DELETEFRAMEBUFFERS)                                                      \
+    X(IsFramebuffer, ISFRAMEBUFFER)                                                                \
     X(NamedFramebufferRenderbuffer, NAMEDFRAMEBUFFERRENDERBUFFER)                                  \
     X(ClearNamedFramebufferfv, CLEARNAMEDFRAMEBUFFERFV)                                            \
     X(ClearNamedFramebufferfi, CLEARNAMEDFRAMEBUFFERFI)                                            \

@@ -846,6 +846,7 @@ static void refuse_smaller(const stage *s, culv_registration *readback, const ta
 
 REGISTER_CASE(readbacks, RAW_GL_CORE)
 {
+    void *shared = raw_gl_another(&s->gl, true);
     for (int samples = 0; samples <= 4; samples += 4)
         for (int flip = 0; flip < 2; flip++)
             for (int format = 0; format < 3; format++) {
@@ -862,6 +863,9 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
                 NEW(culv_registration, readback, culv_gl_readback_create, s->attached, &d);
                 draw(s, samples, packed ? GL_DEPTH24_STENCIL8 : GL_DEPTH_COMPONENT32F, &t);
                 LIB_OK(culv_gl_readback_read(readback, t.framebuffer, 0, 0));
+                /* In another context the name of one that is kept would be the program's own. */
+                for (GLuint name = 1; name < 64; name++)
+                    REQUIRE_EQ(s->gl.IsFramebuffer(name), name == t.framebuffer);
                 if (format == 0)
                     require_halves(s, readback, flip != 0, float_bits(0.25f), float_bits(0.75f), 0);
                 else if (packed) /* 24 bits of depth, by whatever rounding, and the stencil */
@@ -877,10 +881,13 @@ REGISTER_CASE(readbacks, RAW_GL_CORE)
                 LIB_OK(culv_registration_map(&readback, 1, s->stream));
                 LIB_INVALID(culv_gl_readback_read(readback, t.framebuffer, 0, 0), MAPPED);
                 LIB_OK(culv_registration_unmap(&readback, 1, s->stream));
+                raw_gl_current(&s->gl, shared);
                 LIB_OK(culv_registration_destroy(&readback));
                 REQUIRE(readback == NULL);
+                raw_gl_current(&s->gl, s->gl.context);
                 erase(s, &t);
             }
+    raw_gl_destroy(&s->gl, shared);
     raw_gl_require_ok(&s->gl, "readbacks", __FILE__, __LINE__);
 }
 
