@@ -238,15 +238,16 @@ culvi_gl_context culvi_gl_current(const culvi_gl_windows *w)
     return (culvi_gl_context){CULV_GL_PLATFORM_NONE, NULL, NULL};
 }
 
-/* Errors of the question are those of a name that is no buffer. */
-static bool finds_marker(const culv_gl *gl)
+/* `refused`: the question left an error. The name is no buffer's, or the context is OpenGL ES. */
+static bool finds_marker(const culv_gl *gl, bool *refused)
 {
-    int64_t size = 0;
+    int64_t size = -1;
 #ifdef _WIN32
     /* There a driver's function may crash on a thread without a context, and to ask is cheap. */
     if (culvi_gl_current(&gl->windows).context == NULL) return false;
 #endif
     gl->table.glGetNamedBufferParameteri64v(gl->marker, CULVI_GL_BUFFER_SIZE, &size);
+    *refused = size < 0;
     return size == gl->marked_size;
 }
 
@@ -256,9 +257,11 @@ static bool sees_marker(const culv_gl *gl, const culvi_gl_context *now)
 {
     const culvi_gl_table *t = &gl->table;
     uint64_t found[2] = {0, 0};
-    if (now->platform != gl->platform || !t->glIsBuffer(gl->marker) || !finds_marker(gl))
-        return false;
-    if (now->context == gl->context) return true;
+    bool refused = false;
+    if (now->platform != gl->platform || !t->glIsBuffer(gl->marker)) return false;
+    const bool finds = finds_marker(gl, &refused);
+    if (refused) (void)t->glGetError();
+    if (!finds || now->context == gl->context) return finds;
     t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
     return memcmp(found, gl->marked, sizeof found) == 0;
 }
@@ -311,8 +314,9 @@ static culv_result enter(const culv_gl *gl, const char *label, const char *call)
 
 culv_result culvi_gl_enter_frame(const culv_gl *gl, const char *label, const char *call)
 {
-    if (!atomic_load(&gl->lost) && finds_marker(gl)) return CULV_OK;
-    if (culvi_gl_current(&gl->windows).context != NULL) (void)gl->table.glGetError();
+    bool refused = false;
+    if (!atomic_load(&gl->lost) && finds_marker(gl, &refused)) return CULV_OK;
+    if (refused && culvi_gl_current(&gl->windows).context != NULL) (void)gl->table.glGetError();
     return enter(gl, label, call);
 }
 
