@@ -48,8 +48,8 @@ CULV_INIT(culv_gl_desc)
 /** Opens the CUDA device of the GPU that the current context runs on. It compares UUIDs
  * (GL_DEVICE_UUID_EXT); if OpenGL reports none, it asks cuGLGetDevices. Both descriptors may be
  * NULL. Of `desc`, the call reads only get_proc_address.
- * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every device of
- * both sides and the likely cause, and culv_gl_check_context() says what to do), UNSUPPORTED
+ * Errors: INVALID (CONTEXT: no context is current), NO_DEVICE (the message names every CUDA device
+ * and the likely cause, and culv_gl_check_context() says what to do), UNSUPPORTED
  * (EXTENSION_MISSING: no extension tells which GPU the context runs on), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close(). Threads: the context's thread. */

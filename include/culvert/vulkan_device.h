@@ -149,7 +149,7 @@ CULV_EXPORT culv_result culv_vk_rank_physical_devices(
     const culv_device_desc *desc, culv_vk_candidate *out, uint32_t capacity, uint32_t *count);
 
 /** Opens the CUDA device that is the same GPU as this physical device (by UUID). desc may be NULL.
- * Errors: INVALID, NO_DEVICE (the message names every device of both sides and the likely cause),
+ * Errors: INVALID, NO_DEVICE (the message names every CUDA device and the likely cause),
  * UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close(). */
 CULV_EXPORT culv_result culv_device_open_for_vk(PFN_vkGetInstanceProcAddr get_instance_proc_addr,

@@ -140,7 +140,7 @@ static culv_result take_context(culv_gl *gl)
     CULVI_TRY(check_context(gl));
     CULVI_TRY(identify(gl));
     gl->platform = now.platform;
-    gl->context = now.context;
+    atomic_init(&gl->context, (uintptr_t)now.context);
     return culvi_gl_make_marker(gl);
 }
 

@@ -252,7 +252,7 @@ static bool finds_marker(const culv_gl *gl, bool *refused)
 }
 
 /* The same of a context that may be any, or none, without an error. Objects are deleted in it: if
- * it is not the attached one, the content tells, for its program may have a buffer of that size. */
+ * it comes new, the content tells, for its program may have a buffer of that size. */
 static bool sees_marker(const culv_gl *gl, const culvi_gl_context *now)
 {
     const culvi_gl_table *t = &gl->table;
@@ -261,9 +261,11 @@ static bool sees_marker(const culv_gl *gl, const culvi_gl_context *now)
     if (now->platform != gl->platform || !t->glIsBuffer(gl->marker)) return false;
     const bool finds = finds_marker(gl, &refused);
     if (refused) (void)t->glGetError();
-    if (!finds || now->context == gl->context) return finds;
+    if (!finds || atomic_load(&gl->context) == (uintptr_t)now->context) return finds;
     t->glGetNamedBufferSubData(gl->marker, 0, sizeof found, found);
-    return memcmp(found, gl->marked, sizeof found) == 0;
+    if (memcmp(found, gl->marked, sizeof found) != 0) return false;
+    atomic_store(&((culv_gl *)gl)->context, (uintptr_t)now->context);
+    return true;
 }
 
 bool culvi_gl_is_current(const culv_gl *gl)
@@ -301,11 +303,12 @@ static culv_result enter(const culv_gl *gl, const char *label, const char *call)
             "%s(): no OpenGL context is current on this thread; make the attached one current, or one that shares objects with it",
             call);
     if (sees_marker(gl, &now)) return CULV_OK;
-    if (now.context != gl->context)
+    const uintptr_t ours = atomic_load(&gl->context);
+    if ((uintptr_t)now.context != ours)
         return culvi_fail(
             gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
             "%s(): the %s context %p is current on this thread and shares no objects with %p, which is attached; make that one current, or create this one with it as its share context",
-            call, platform_name(now.platform), now.context, gl->context);
+            call, platform_name(now.platform), now.context, (const void *)ours);
     return culvi_fail(
         gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
         "%s(): the attached context was destroyed, and another one has its handle; call culv_gl_lose_contexts() and destroy what you made, then attach anew",

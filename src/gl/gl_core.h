@@ -17,7 +17,7 @@ struct culv_gl {
     culv_gl_desc how; /* it was attached with, without the label */
     culvi_mutex lock; /* guards `exporter` */
     culv_gl_platform platform;
-    const void *context;         /* which was attached: it may be destroyed */
+    atomic_uintptr_t context;    /* which showed the marker last: it may be destroyed */
     atomic_bool lost;            /* culv_gl_lose_contexts() */
     uint32_t marker;             /* a buffer that tells the contexts' objects from others */
     uint64_t marked[2];          /* what it begins with */
