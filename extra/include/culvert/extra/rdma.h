@@ -190,8 +190,8 @@ typedef struct culv_rdma_bar1 {
 
 CULV_INIT(culv_rdma_bar1)
 
-/** Gets a GPU's BAR1 from NVML (libnvidia-ml.so.1, nvml.dll). The call loads the library each time,
- * which takes milliseconds.
+/** Gets a GPU's BAR1 from NVML (libnvidia-ml.so.1). The call loads the library each time, which
+ * takes milliseconds.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), UNSUPPORTED (LIBRARY: NVML is missing, is too old
  * or does not know the GPU), DRIVER (DRIVER_REFUSED: NVML answered with an error).
  * Source: nvml.h, nvmlDeviceGetBAR1MemoryInfo. */
