@@ -116,7 +116,7 @@ static culv_result identify(culv_gl *gl)
             &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what to do, or set culv_gl_desc.fallback for copies",
             gl->table.renderer);
-    gl->base.uuid = gl->table.uuid;
+    if (gl->table.has_uuid) gl->base.uuid = gl->table.uuid;
     gl->base.luid = gl->table.luid;
     gl->base.node_mask = gl->table.node_mask;
     snprintf(gl->base.name, sizeof gl->base.name, "%s", gl->table.renderer);
