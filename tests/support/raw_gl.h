@@ -77,7 +77,8 @@ typedef struct raw_gl {
 void raw_gl_open(raw_gl *gl, bool software, int ordinal, int profile);
 /* The same; NULL, or why there is none. */
 const char *raw_gl_try(raw_gl *gl, bool software, int ordinal, int profile);
-/* A second context beside the first, which shares objects with it or does not. Not made current. */
+/* A second context beside the first, which shares objects with it or does not. Not made current.
+ * NULL: there is none of OpenGL ES. */
 void *raw_gl_another(const raw_gl *gl, bool shares);
 /* Makes a context current on this thread; NULL: none. */
 void raw_gl_current(const raw_gl *gl, void *context);

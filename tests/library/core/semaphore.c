@@ -1232,11 +1232,18 @@ PAIR_CASE(values_are_for_timelines)
 
 /* Data ----------------------------------------------------------------------------------------- */
 
+static void wait_until(void *opened)
+{
+    while (!atomic_load((atomic_bool *)opened))
+        lib_sleep_ms(1);
+}
+
 /* CUDA's wait is submitted while the signal, which was submitted before it, still waits for
  * something else. */
 PAIR_CASE(stream_waits, .title = "stream_waits", .smoke = true)
 {
-    VkSemaphore gate = lib_case_timeline(&p->w, 0);
+    VkSemaphore gate = raw_vk_timeline(&p->w.vk, 0, false);
+    atomic_bool opened = false;
     bool played = p->other.vk == VK_NULL_HANDLE;
     if (!played)
         raw_vk_submit(
@@ -1251,14 +1258,14 @@ PAIR_CASE(stream_waits, .title = "stream_waits", .smoke = true)
     lib_finish(&p->w, p->stream);
     raw_vk_idle(&p->w.vk);
     /* Both halves are given up before the next wait is over, Vulkan's first. */
-    OWN(culv_semaphore) *held = lib_import_timeline(&p->w, gate);
-    LIB_OK(culv_semaphore_wait(held, p->stream, 2));
+    raw_vk_timeline_destroy(&p->w.vk, gate);
+    LIB_CU_OK(&p->w, p->w.cu->LaunchHostFunc(p->stream, wait_until, &opened));
     bring_into(p, BY_PEER);
     LIB_OK(act(p, WAIT));
     raw_binary_destroy(&p->w.vk, &p->other);
     LIB_OK(culv_semaphore_destroy(&p->semaphore, &p->stream));
     REQUIRE_EQ(lib_query(&p->w, p->stream), CUDA_ERROR_NOT_READY);
-    raw_vk_timeline_signal(&p->w.vk, gate, 2);
+    atomic_store(&opened, true);
     lib_finish(&p->w, p->stream);
 }
 

@@ -707,13 +707,15 @@ REGISTER_CASE(contexts, RAW_GL_CORE)
     raw_gl es = s->gl; /* which refuses some questions */
     es.profile = RAW_GL_ES;
     void *embedded = raw_gl_another(&es, false);
-    raw_gl_current(&es, embedded);
-    s->gl.BindBuffer(GL_ARRAY_BUFFER, s->attached->marker);
-    REQUIRE(!culv_gl_is_current(s->attached));
-    LIB_INVALID(culv_registration_destroy(&r), CONTEXT);
-    REQUIRE_EQ(s->gl.GetError(), GL_NO_ERROR);
-    raw_gl_current(&es, NULL);
-    raw_gl_destroy(&es, embedded);
+    if (embedded != NULL) {
+        raw_gl_current(&es, embedded);
+        s->gl.BindBuffer(GL_ARRAY_BUFFER, s->attached->marker);
+        REQUIRE(!culv_gl_is_current(s->attached));
+        LIB_INVALID(culv_registration_destroy(&r), CONTEXT);
+        REQUIRE_EQ(s->gl.GetError(), GL_NO_ERROR);
+        raw_gl_current(&es, NULL);
+        raw_gl_destroy(&es, embedded);
+    }
     raw_gl_current(&s->gl, shared);
     LIB_OK(culv_registration_map(&r, 1, s->stream));
     raw_gl_current(&s->gl, stranger);
