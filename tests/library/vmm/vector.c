@@ -837,6 +837,11 @@ static culv_vector *make(vector_stage *s, uint64_t chunks)
     return v;
 }
 
+static void nap(void *unused)
+{
+    lib_sleep_ms(50);
+}
+
 /* The chunks go when the stream has got there; a chunk that is used in part stays. */
 VECTOR_CASE(shrinks)
 {
@@ -861,6 +866,10 @@ VECTOR_CASE(shrinks)
     lib_finish(&s->w, s->stream);
     LIB_OK(culv_vector_grow(v, s->chunk));
     vector_write(s, base, 0, s->chunk, 1);
+    LIB_CU_OK(&s->w, s->w.cu->LaunchHostFunc(s->stream, nap, NULL));
+    LIB_OK(culv_vector_shrink(v, 0, s->stream));
+    LIB_OK(culv_vector_grow(v, s->chunk)); /* it waits: the stream may still use the addresses */
+    REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_SUCCESS);
 }
 
 /* Vectors that go at once, and when their stream is done. */
