@@ -116,6 +116,23 @@ moderngl57() {
     export EGL_PLATFORM=surfaceless LIBGL_ALWAYS_SOFTWARE=1
 }
 
+# Brings PyOpenGL, and a module `context` that makes a context of llvmpipe's current, without a screen.
+pyopengl316() {
+    debian12 libgl1-mesa-dri=22.3.6-1+deb12u2 libegl-mesa0=22.3.6-1+deb12u2 libegl1=1.6.0-1 libgl1=1.6.0-1 libopengl0=1.6.0-1 \
+        python3-opengl=3.1.6+dfsg-3 python3-numpy=1:1.24.2-1+deb12u1
+    export PYOPENGL_PLATFORM=egl EGL_PLATFORM=surfaceless LIBGL_ALWAYS_SOFTWARE=1
+    cat >"$work/context.py" <<'PY'
+from OpenGL.EGL import *
+
+display = eglGetDisplay(EGL_DEFAULT_DISPLAY)
+eglInitialize(display, EGLint(), EGLint())
+eglBindAPI(EGL_OPENGL_API)
+config = (EGLConfig * 1)()
+eglChooseConfig(display, (EGLint * 3)(EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE), config, 1, EGLint())
+eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, eglCreateContext(display, config[0], EGL_NO_CONTEXT, None))
+PY
+}
+
 # Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
 wine8() {
     debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 \

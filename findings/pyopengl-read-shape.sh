@@ -10,18 +10,9 @@
 # SPDX-License-Identifier: MIT
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
-debian12 libgl1-mesa-dri=22.3.6-1+deb12u2 libegl-mesa0=22.3.6-1+deb12u2 libegl1=1.6.0-1 libgl1=1.6.0-1 libopengl0=1.6.0-1 \
-    python3-opengl=3.1.6+dfsg-3 python3-numpy=1:1.24.2-1+deb12u1
-export PYOPENGL_PLATFORM=egl EGL_PLATFORM=surfaceless LIBGL_ALWAYS_SOFTWARE=1
+pyopengl316
 cat >"$work/seen.py" <<'PY'
-from OpenGL.EGL import *
-
-display = eglGetDisplay(EGL_DEFAULT_DISPLAY)
-eglInitialize(display, EGLint(), EGLint())
-eglBindAPI(EGL_OPENGL_API)
-config = (EGLConfig * 1)()
-eglChooseConfig(display, (EGLint * 3)(EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE), config, 1, EGLint())
-eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, eglCreateContext(display, config[0], EGL_NO_CONTEXT, None))
+import context  # made current
 import numpy
 from OpenGL.GL import *
 
