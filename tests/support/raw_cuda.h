@@ -156,5 +156,13 @@ void raw_cuda_require(const char *file, int line, const char *text, CUresult act
 
 #define CU_OK(call)         raw_cuda_require(__FILE__, __LINE__, #call, (call), CUDA_SUCCESS)
 #define CU_IS(call, result) raw_cuda_require(__FILE__, __LINE__, #call, (call), (result))
+/* A driver's call in the context of `s`, which has a `cu` and a `context`. */
+#define CU_OK_IN(s, call)                                                                          \
+    do {                                                                                           \
+        CUcontext before_;                                                                         \
+        CU_OK((s)->cu->CtxPushCurrent((s)->context));                                              \
+        CU_OK(call);                                                                               \
+        CU_OK((s)->cu->CtxPopCurrent(&before_));                                                   \
+    } while (0)
 
 #endif

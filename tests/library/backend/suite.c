@@ -73,7 +73,7 @@ void suite_open_on(scene *s, bool other, backend_lie lie, uint32_t fallback)
     OK(s->b->attach(s->device, fallback, &s->attachment));
     const raw_cuda *cu = s->cu;
     s->context = culv_device_context(s->device);
-    SUITE_CU_OK(s, cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
+    CU_OK_IN(s, cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
 }
 
 void suite_open(scene *s, backend_lie lie, uint32_t fallback)
@@ -84,7 +84,7 @@ void suite_open(scene *s, backend_lie lie, uint32_t fallback)
 void suite_finish(const scene *s)
 {
     const raw_cuda *cu = s->cu;
-    SUITE_CU_OK(s, cu->StreamSynchronize(s->stream));
+    CU_OK_IN(s, cu->StreamSynchronize(s->stream));
 }
 
 void suite_close_culvert(scene *s)
@@ -93,7 +93,7 @@ void suite_close_culvert(scene *s)
     culv_device_counts c = culv_device_counts_init();
     if (s->stream != NULL) {
         suite_finish(s);
-        SUITE_CU_OK(s, cu->StreamDestroy(s->stream));
+        CU_OK_IN(s, cu->StreamDestroy(s->stream));
     }
     for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->device) > 0; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -147,11 +147,11 @@ void suite_require_pattern(const char *file, int line, const uint32_t *words, si
 void suite_upload(const scene *s, CUdeviceptr to, const void *from, size_t size)
 {
     const raw_cuda *cu = s->cu;
-    SUITE_CU_OK(s, raw_cuda_upload(cu, to, from, size));
+    CU_OK_IN(s, raw_cuda_upload(cu, to, from, size));
 }
 
 void suite_download(const scene *s, void *to, CUdeviceptr from, size_t size)
 {
     const raw_cuda *cu = s->cu;
-    SUITE_CU_OK(s, cu->MemcpyDtoH(to, from, size));
+    CU_OK_IN(s, cu->MemcpyDtoH(to, from, size));
 }

@@ -52,14 +52,6 @@ void suite_require_pattern(const char *file, int line, const uint32_t *words, si
                            uint32_t seed);
 #define REQUIRE_PATTERN(words, count, seed)                                                        \
     suite_require_pattern(__FILE__, __LINE__, (words), (count), (seed))
-/* A driver's call in the device's context. */
-#define SUITE_CU_OK(s, call)                                                                       \
-    do {                                                                                           \
-        CUcontext before_;                                                                         \
-        CU_OK((s)->cu->CtxPushCurrent((s)->context));                                              \
-        CU_OK(call);                                                                               \
-        CU_OK((s)->cu->CtxPopCurrent(&before_));                                                   \
-    } while (0)
 /* By CUDA. */
 void suite_upload(const scene *s, CUdeviceptr to, const void *from, size_t size);
 void suite_download(const scene *s, void *to, CUdeviceptr from, size_t size);

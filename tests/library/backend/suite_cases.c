@@ -157,9 +157,9 @@ static void image_turn(const scene *s, const void *image)
     uint32_t texels[HEIGHT][WIDTH];
     OK(culv_image_get_array(s->b->image_cuda(image), 0, 0, &array));
     suite_pattern(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
-    SUITE_CU_OK(s, raw_cuda_write_box(cu, array, texels, sizeof texels[0], HEIGHT, 1));
+    CU_OK_IN(s, raw_cuda_write_box(cu, array, texels, sizeof texels[0], HEIGHT, 1));
     memset(texels, 0, sizeof texels);
-    SUITE_CU_OK(s, raw_cuda_read_box(cu, array, texels, sizeof texels[0], HEIGHT, 1));
+    CU_OK_IN(s, raw_cuda_read_box(cu, array, texels, sizeof texels[0], HEIGHT, 1));
     REQUIRE_PATTERN(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
 }
 

@@ -1452,7 +1452,7 @@ static void lose(turns *t)
         OK(culv_ring_drain(t->ring, 20 * MS, 1));
     if (how_lost != BY_DESTROY) suite_finish(&t->s);
     if (how_lost == BY_TELLING) {
-        SUITE_CU_OK(&t->s, t->s.cu->StreamSynchronize(t->other));
+        CU_OK_IN(&t->s, t->s.cu->StreamSynchronize(t->other));
         b->buffer_destroy(&buffer, false, NULL);
         b->semaphore_destroy(&semaphore, false, NULL);
     }

@@ -490,8 +490,8 @@ TEST_AS(binaries, turns(CULV_SEMAPHORE_BINARY))
 static bool written(const gl_stage *s, culv_shared_buffer *buffer, CUstream stream, uint32_t frame)
 {
     memset(words, 0, sizeof words);
-    GL_CU_OK(s, s->cu->MemcpyDtoHAsync(words, culv_shared_buffer_pointer(buffer), 1004, stream));
-    GL_CU_OK(s, s->cu->StreamSynchronize(stream));
+    CU_OK_IN(s, s->cu->MemcpyDtoHAsync(words, culv_shared_buffer_pointer(buffer), 1004, stream));
+    CU_OK_IN(s, s->cu->StreamSynchronize(stream));
     static uint32_t expected[251];
     lib_fill(expected, 251, frame);
     return memcmp(words, expected, sizeof expected) == 0;
@@ -542,7 +542,7 @@ GL_CASE(writes_behind_a_wait, 0)
     REQUIRE(early || s->cu->software);
     REQUIRE(written(s, copied, beside, 2) && written(s, poked, beside, 2));
     gl_stage_finish(s);
-    GL_CU_OK(s, s->cu->StreamDestroy(beside));
+    CU_OK_IN(s, s->cu->StreamDestroy(beside));
 }
 
 /* What CUDA has signaled, seen by OpenGL or not, or was told to signal. The one exception: CUDA

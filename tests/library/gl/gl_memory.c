@@ -332,7 +332,7 @@ static crossing level_of(culv_shared_image *image, uint32_t number, size_t row, 
 
 static void give_to_gl(gl_stage *s, const crossing *l)
 {
-    GL_CU_OK(s, raw_cuda_write_box(s->cu, l->array, texels, l->row, l->height, l->depth));
+    CU_OK_IN(s, raw_cuda_write_box(s->cu, l->array, texels, l->row, l->height, l->depth));
     LIB_OK(culv_image_copy(culv_shared_image_cuda(l->image), CULV_COPY_UPLOAD, s->stream));
     gl_stage_finish(s);
     LIB_OK(culv_gl_copy(NULL, l->image, CULV_COPY_UPLOAD));
@@ -346,7 +346,7 @@ static void take_from_gl(gl_stage *s, const crossing *l)
     LIB_OK(culv_image_copy(culv_shared_image_cuda(l->image), CULV_COPY_DOWNLOAD, s->stream));
     gl_stage_finish(s);
     memset(found, 0, l->row * l->height * l->depth);
-    GL_CU_OK(s, raw_cuda_read_box(s->cu, l->array, found, l->row, l->height, l->depth));
+    CU_OK_IN(s, raw_cuda_read_box(s->cu, l->array, found, l->row, l->height, l->depth));
 }
 
 /* Textures of one row have calls of their own. */
@@ -537,7 +537,7 @@ CHUNK_CASE(bound_textures)
         GLuint name = 0;
         GL_OK(&s->gl, s->gl.CreateTextures(GL_TEXTURE_2D, 1, &name));
         LIB_OK(culv_gl_memory_bind(c->memory, name, offset, 0, &d));
-        GL_CU_OK(s, s->cu->MemsetD32Async(c->at, VALUE + round, MIB2 / 4, s->stream));
+        CU_OK_IN(s, s->cu->MemsetD32Async(c->at, VALUE + round, MIB2 / 4, s->stream));
         gl_stage_finish(s);
         const raw_gl_image raw = {&kind, raw_gl_format_named("GL_R32UI"), name};
         memset(seen, 0, sizeof seen);

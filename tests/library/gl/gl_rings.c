@@ -94,8 +94,8 @@ static void begin_turns(turns *t)
 {
     const raw_cuda *cu = t->s.cu;
     t->seen = 0;
-    GL_CU_OK(&t->s, cu->MemAlloc(&t->words, 4 * image_words(t->image)));
-    GL_CU_OK(&t->s, cu->MemAlloc(&t->results, MOST * result_bytes(t->image)));
+    CU_OK_IN(&t->s, cu->MemAlloc(&t->words, 4 * image_words(t->image)));
+    CU_OK_IN(&t->s, cu->MemAlloc(&t->results, MOST * result_bytes(t->image)));
 }
 
 static void end_turns(turns *t)
@@ -112,8 +112,8 @@ static void end_turns(turns *t)
                 FAIL("frame %u, word %zu: CUDA reads 0x%08x, not 0x%08x", (unsigned)n, k,
                      (unsigned)found[k], (unsigned)value_of(n));
     }
-    GL_CU_OK(&t->s, cu->MemFree(t->words));
-    GL_CU_OK(&t->s, cu->MemFree(t->results));
+    CU_OK_IN(&t->s, cu->MemFree(t->words));
+    CU_OK_IN(&t->s, cu->MemFree(t->results));
     LIB_OK(culv_ring_destroy(&t->ring, NULL));
     REQUIRE(t->ring == NULL);
 }
@@ -255,7 +255,7 @@ TEST(across, .own = true)
     LIB_OK(culv_gl_ring_create(t.s.attachment, &d, &t.ring));
     for (uint32_t n = 0; n < 10; n++) {
         LIB_OK(culv_ring_acquire_on(t.ring, CULV_RING_PRODUCER, t.s.stream, FAR, &f));
-        GL_CU_OK(&t.s, t.s.cu->MemsetD32Async(culv_ring_pointer(t.ring, f.slot, 0), value_of(n),
+        CU_OK_IN(&t.s, t.s.cu->MemsetD32Async(culv_ring_pointer(t.ring, f.slot, 0), value_of(n),
                                               BYTES / 4, t.s.stream));
         LIB_OK(culv_ring_release_on(t.ring, CULV_RING_PRODUCER, t.s.stream, &f));
         LIB_OK(culv_ring_acquire(t.ring, CULV_RING_CONSUMER, FAR, &f));

@@ -36,19 +36,19 @@ void gl_stage_open(gl_stage *s, uint32_t fallback)
     LIB_OK(culv_gl_attach(s->device, &d, &s->attachment));
     REQUIRE(culv_gl_is_current(s->attachment));
     s->context = culv_device_context(s->device);
-    GL_CU_OK(s, s->cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
+    CU_OK_IN(s, s->cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING));
 }
 
 void gl_stage_finish(const gl_stage *s)
 {
-    GL_CU_OK(s, s->cu->StreamSynchronize(s->stream));
+    CU_OK_IN(s, s->cu->StreamSynchronize(s->stream));
 }
 
 void gl_stage_close(gl_stage *s)
 {
     culv_device_counts c = culv_device_counts_init();
     gl_stage_finish(s);
-    GL_CU_OK(s, s->cu->StreamDestroy(s->stream));
+    CU_OK_IN(s, s->cu->StreamDestroy(s->stream));
     for (unsigned i = 0; i < TEST_FAR_MS && culv_device_collect(s->device) > 0; i++)
         lib_sleep_ms(1);
     culv_gl_detach(&s->attachment);
@@ -73,10 +73,10 @@ void gl_stage_close_context(gl_stage *s)
 
 void gl_stage_upload(const gl_stage *s, CUdeviceptr to, const void *from, size_t size)
 {
-    GL_CU_OK(s, raw_cuda_upload(s->cu, to, from, size));
+    CU_OK_IN(s, raw_cuda_upload(s->cu, to, from, size));
 }
 
 void gl_stage_download(const gl_stage *s, void *to, CUdeviceptr from, size_t size)
 {
-    GL_CU_OK(s, s->cu->MemcpyDtoH(to, from, size));
+    CU_OK_IN(s, s->cu->MemcpyDtoH(to, from, size));
 }

@@ -32,14 +32,6 @@ void gl_stage_close(gl_stage *s);
 void gl_stage_close_context(gl_stage *s);
 culv_gl_desc gl_stage_desc(uint32_t fallback);
 
-/* A driver's call in the device's context. */
-#define GL_CU_OK(s, call)                                                                          \
-    do {                                                                                           \
-        CUcontext before_;                                                                         \
-        CU_OK((s)->cu->CtxPushCurrent((s)->context));                                              \
-        CU_OK(call);                                                                               \
-        CU_OK((s)->cu->CtxPopCurrent(&before_));                                                   \
-    } while (0)
 /* By CUDA, and waited for. */
 void gl_stage_upload(const gl_stage *s, CUdeviceptr to, const void *from, size_t size);
 void gl_stage_download(const gl_stage *s, void *to, CUdeviceptr from, size_t size);
