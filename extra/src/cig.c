@@ -26,11 +26,10 @@ static culv_result make(culv_device *device, const culvi_cig_source *source, con
         return culvi_x_fail_cuda(
             device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
             "the driver could not be asked whether '%s' has CIG contexts", caps.name);
-    if (r != CUDA_SUCCESS || !supported)
-        return culvi_x_fail(
-            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-            "'%s' has no CUDA in graphics for this API (CUdevice_attribute %d is 0); use the primary context",
-            caps.name, (int)source->attribute);
+    CULVI_X_UNSUPPORTED_IF(
+        r != CUDA_SUCCESS || !supported, device, label, CULV_REASON_CIG,
+        "'%s' has no CUDA in graphics for this API (CUdevice_attribute %d is 0); use the primary context",
+        caps.name, (int)source->attribute);
     r = CULV_CUDA(device)->cuCtxCreate(out, &params, 0, (CUdevice)caps.ordinal);
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(device, label, r, "cuCtxCreate", CULV_REASON_CIG,

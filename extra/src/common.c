@@ -86,11 +86,10 @@ culv_result culvi_x_desc_read(culv_device *device, void *local, size_t size, con
     memcpy(local, desc, given < size ? given : size);
     memcpy(local, &size, sizeof size);
     for (size_t i = size; i < given; i++)
-        if (((const unsigned char *)desc)[i] != 0)
-            return culvi_x_fail(
-                device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE,
-                "%s has %zu bytes with a field set beyond the %zu that this culvert-extra knows; use a library at least as new as the headers",
-                name, given, size);
+        CULVI_X_UNSUPPORTED_IF(
+            ((const unsigned char *)desc)[i] != 0, device, NULL, CULV_REASON_STRUCT_SIZE,
+            "%s has %zu bytes with a field set beyond the %zu that this culvert-extra knows; use a library at least as new as the headers",
+            name, given, size);
     return CULV_OK;
 }
 

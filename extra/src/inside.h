@@ -46,6 +46,19 @@ culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result
 culv_result culvi_x_fail_null(culv_device *device, const char *call, const char *name);
 culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
 
+/* As CULVI_REFUSE_IF() and CULVI_UNSUPPORTED_IF() of the core. */
+#define CULVI_X_REFUSE_IF(condition, device, object, reason, ...)                                  \
+    do {                                                                                           \
+        if (condition)                                                                             \
+            return culvi_x_fail((device), (object), CULV_ERROR_INVALID, (reason), __VA_ARGS__);    \
+    } while (0)
+#define CULVI_X_UNSUPPORTED_IF(condition, device, object, reason, ...)                             \
+    do {                                                                                           \
+        if (condition)                                                                             \
+            return culvi_x_fail((device), (object), CULV_ERROR_UNSUPPORTED, (reason),              \
+                                __VA_ARGS__);                                                      \
+    } while (0)
+
 /* The first lines of a public function. */
 #define CULVI_X_REQUIRE(device, pointer)                                                           \
     do {                                                                                           \

@@ -58,15 +58,15 @@ static culv_result check_desc(culv_device *device, const culv_pool_desc *d)
             "culv_pool_desc.handle_types is %#" PRIx32 "; the types of this system are %#" PRIx32
             ", and `fabric` asks for fabric handles",
             d->handle_types, here);
-    if (d->fabric < CULV_FABRIC_NO || d->fabric > CULV_FABRIC_REQUIRED)
-        return culvi_x_fail(
-            device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_pool_desc.fabric is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
-            (int)d->fabric);
-    if (d->security_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
-        return culvi_x_fail(
-            device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_pool_desc.security_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
+    CULVI_X_REFUSE_IF(
+        d->fabric < CULV_FABRIC_NO || d->fabric > CULV_FABRIC_REQUIRED, device, d->label,
+        CULV_REASON_VALUE,
+        "culv_pool_desc.fabric is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
+        (int)d->fabric);
+    CULVI_X_REFUSE_IF(
+        d->security_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32),
+        device, d->label, CULV_REASON_VALUE,
+        "culv_pool_desc.security_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
     if (d->max_size <= SIZE_MAX) return CULV_OK;
     return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                         "culv_pool_desc.max_size is %" PRIu64
@@ -79,10 +79,9 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
 {
     const culv_device_caps caps = culvi_x_caps(device);
     int pools = 0, handles = 0;
-    if (caps.cig_context)
-        return culvi_x_fail(
-            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-            "a CUDA-in-graphics (CIG) context has no memory pools; use memory of cuMemAlloc, or a device with another context");
+    CULVI_X_UNSUPPORTED_IF(
+        caps.cig_context, device, label, CULV_REASON_CIG,
+        "a CUDA-in-graphics (CIG) context has no memory pools; use memory of cuMemAlloc, or a device with another context");
     CULVI_X_TRY(CULV_CUDA_CHECK(device, cuMemPoolCreate));
     CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(
         &pools, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, (CUdevice)caps.ordinal);
@@ -288,13 +287,12 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
                             CULV_REASON_HANDLE_TYPE,
                             "culv_pool_export_dup: type is %d, as which no pool is exported here",
                             (int)type);
-    if (!(pool->handle_types & UINT32_C(1) << type))
-        return culvi_x_fail(
-            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "culv_pool_export_dup: the pool was not made for it; %s",
-            type == CULV_HANDLE_FABRIC
-                ? "set culv_pool_desc.fabric, and culv_check_fabric() says why there may be none"
-                : "set the type's bit in culv_pool_desc.handle_types");
+    CULVI_X_REFUSE_IF(
+        !(pool->handle_types & UINT32_C(1) << type), pool->device, pool->label,
+        CULV_REASON_NOT_EXPORTABLE, "culv_pool_export_dup: the pool was not made for it; %s",
+        type == CULV_HANDLE_FABRIC
+            ? "set culv_pool_desc.fabric, and culv_check_fabric() says why there may be none"
+            : "set the type's bit in culv_pool_desc.handle_types");
     memset(&handle, 0, sizeof handle);
     handle.type = type;
     /* Asked before: a driver that finds no descriptor left breaks the pool. */
@@ -325,12 +323,11 @@ static culv_result export_pointer(const culv_pool *pool, CUdeviceptr pointer,
         return culvi_x_fail_cuda(
             pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
             "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer);
-    if (found != pool->pool)
-        return culvi_x_fail(
-            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
-            found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it is"
-                          : "memory of another pool");
+    CULVI_X_REFUSE_IF(
+        found != pool->pool, pool->device, pool->label, CULV_REASON_VALUE,
+        "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
+        found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it is"
+                      : "memory of another pool");
     r = cuda->cuMemPoolExportPointer(out, pointer);
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_x_fail_cuda(
@@ -348,14 +345,12 @@ culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
     CULVI_X_REQUIRE(NULL, pool);
     if (pointer == 0) return culvi_x_fail_null(pool->device, __func__, "pointer");
     CULVI_X_REQUIRE(pool->device, out);
-    if (pool->handle_types == 0)
-        return culvi_x_fail(
-            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "culv_pool_export_pointer: the pool was made without culv_pool_desc.handle_types");
-    if (!atomic_load(&pool->exported))
-        return culvi_x_fail(
-            pool->device, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
+    CULVI_X_REFUSE_IF(
+        pool->handle_types == 0, pool->device, pool->label, CULV_REASON_NOT_EXPORTABLE,
+        "culv_pool_export_pointer: the pool was made without culv_pool_desc.handle_types");
+    CULVI_X_REFUSE_IF(
+        !atomic_load(&pool->exported), pool->device, pool->label, CULV_REASON_NOT_READY,
+        "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
     culv_result result;
     CULVI_X_INSIDE(result, pool->device, export_pointer(pool, pointer, &data));
     if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);

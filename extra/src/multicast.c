@@ -6,11 +6,10 @@
 static culv_result check_device(culv_device *device, const char *label)
 {
     const culv_device_caps caps = culvi_x_caps(device);
-    if (!caps.multicast)
-        return culvi_x_fail(
-            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "'%s' has no multicast (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0): that takes several GPUs behind NVSwitches",
-            caps.name);
+    CULVI_X_UNSUPPORTED_IF(
+        !caps.multicast, device, label, CULV_REASON_VMM,
+        "'%s' has no multicast (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0): that takes several GPUs behind NVSwitches",
+        caps.name);
     return CULV_CUDA_CHECK(device, cuMulticastCreate);
 }
 
@@ -48,9 +47,8 @@ static culv_result check_opt_in(culv_device *device, uint32_t opt_in, const char
 
 static culv_result check_desc(culv_device *device, const culv_multicast_desc *d)
 {
-    if (d->num_devices == 0)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_multicast_desc.num_devices is 0");
+    CULVI_X_REFUSE_IF(d->num_devices == 0, device, d->label, CULV_REASON_VALUE,
+                      "culv_multicast_desc.num_devices is 0");
     const uint32_t fd = 1u << CULV_HANDLE_OPAQUE_FD, nt = 1u << CULV_HANDLE_OPAQUE_WIN32;
     if (d->handle_types & ~fd)
         return culvi_x_fail(device, d->label,
@@ -156,11 +154,10 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
     if (d->recommended_granularity != 0)
         CULVI_X_TRY(ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED,
                                     &granularity));
-    if (d->size > SIZE_MAX - (granularity - 1))
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                            "culv_multicast_desc.size is %" PRIu64
-                            " bytes, which cannot be rounded up to the granularity of %" PRIu64,
-                            d->size, granularity);
+    CULVI_X_REFUSE_IF(d->size > SIZE_MAX - (granularity - 1), device, d->label, CULV_REASON_SIZE,
+                      "culv_multicast_desc.size is %" PRIu64
+                      " bytes, which cannot be rounded up to the granularity of %" PRIu64,
+                      d->size, granularity);
     m->info.requested = d->size;
     m->info.size = up(d->size, granularity);
     m->info.granularity = m->granularity;
@@ -183,9 +180,8 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
     CULVI_X_REQUIRE_WITH2(device, device, desc, out);
     CULVI_X_READ(device, culv_multicast_desc, d, desc);
     CULVI_X_TRY(check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc"));
-    if (d.size == 0)
-        return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                            "culv_multicast_desc.size is 0");
+    CULVI_X_REFUSE_IF(d.size == 0, device, d.label, CULV_REASON_SIZE,
+                      "culv_multicast_desc.size is 0");
     CULVI_X_TRY(check_desc(device, &d));
     culv_multicast *m = new_object(device, d.label, d.num_devices);
     if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;
@@ -200,12 +196,10 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
 static culv_result check_import(culv_device *device, const culv_multicast_import_desc *d)
 {
     CULVI_X_TRY(check_opt_in(device, d->opt_in, d->label, "culv_multicast_import_desc"));
-    if (d->num_devices == 0 || d->size == 0)
-        return culvi_x_fail(
-            device, d->label, CULV_ERROR_INVALID,
-            d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
-            "culv_multicast_import_desc.%s is 0; CUDA does not report it for an import",
-            d->size == 0 ? "size" : "num_devices");
+    CULVI_X_REFUSE_IF(d->num_devices == 0 || d->size == 0, device, d->label,
+                      d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
+                      "culv_multicast_import_desc.%s is 0; CUDA does not report it for an import",
+                      d->size == 0 ? "size" : "num_devices");
     return check_device(device, d->label);
 }
 
@@ -262,15 +256,15 @@ static culv_result add(culv_multicast *m, culv_device *device)
 {
     const culv_device_caps caps = culvi_x_caps(device);
     for (uint32_t i = 0; i < m->num_members; i++)
-        if (m->members[i].ordinal == caps.ordinal)
-            return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                "culv_multicast_add_device: CUDA device %d '%s' was added already",
-                                (int)caps.ordinal, caps.name);
-    if (atomic_load(&m->missing) == 0 || m->num_members == CULVI_MULTICAST_MEMBERS)
-        return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_multicast_add_device: all of the object's %" PRIu32
-                            " devices were added",
-                            m->num_devices);
+        CULVI_X_REFUSE_IF(m->members[i].ordinal == caps.ordinal, m->device, m->label,
+                          CULV_REASON_VALUE,
+                          "culv_multicast_add_device: CUDA device %d '%s' was added already",
+                          (int)caps.ordinal, caps.name);
+    CULVI_X_REFUSE_IF(atomic_load(&m->missing) == 0 || m->num_members == CULVI_MULTICAST_MEMBERS,
+                      m->device, m->label, CULV_REASON_VALUE,
+                      "culv_multicast_add_device: all of the object's %" PRIu32
+                      " devices were added",
+                      m->num_devices);
     CULVI_X_CU_INSIDE(
         r, m->device,
         CULV_CUDA(m->device)->cuMulticastAddDevice(m->info.native_handle, (CUdevice)caps.ordinal));
@@ -286,11 +280,11 @@ culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *de
 {
     CULVI_X_REQUIRE(device, multicast);
     CULVI_X_REQUIRE(NULL, device);
-    if (!culvi_multicast_same_driver(multicast->device, device))
-        return culvi_x_fail(
-            device, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "culv_multicast_add_device: '%s' is of another driver than '%s', which made the object",
-            culvi_x_caps(device).name, culvi_x_caps(multicast->device).name);
+    CULVI_X_REFUSE_IF(
+        !culvi_multicast_same_driver(multicast->device, device), device, multicast->label,
+        CULV_REASON_DEVICE_MISMATCH,
+        "culv_multicast_add_device: '%s' is of another driver than '%s', which made the object",
+        culvi_x_caps(device).name, culvi_x_caps(multicast->device).name);
     CULVI_X_TRY(check_device(device, multicast->label));
     culvi_x_mutex_lock(&multicast->lock);
     culv_result result = add(multicast, device);

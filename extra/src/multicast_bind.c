@@ -17,18 +17,18 @@ static culv_result check_ready(const culv_multicast *m, const char *call)
 static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_t from,
                                uint64_t size, const char *from_name, const char *call)
 {
-    if (size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 ||
-        size % m->granularity != 0)
-        return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: offset is %" PRIu64 ", %s %" PRIu64 " and size %" PRIu64
-                            "; all must be multiples of the granularity of %" PRIu64
-                            " bytes (culv_multicast_get_granularity()), and size must not be 0",
-                            call, offset, from_name, from, size, m->granularity);
-    if (offset >= m->info.size || size > m->info.size - offset)
-        return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                            "%s: %" PRIu64 " bytes from offset %" PRIu64
-                            " on, but the object has %" PRIu64,
-                            call, size, offset, m->info.size);
+    CULVI_X_REFUSE_IF(size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 ||
+                          size % m->granularity != 0,
+                      m->device, m->label, CULV_REASON_VALUE,
+                      "%s: offset is %" PRIu64 ", %s %" PRIu64 " and size %" PRIu64
+                      "; all must be multiples of the granularity of %" PRIu64
+                      " bytes (culv_multicast_get_granularity()), and size must not be 0",
+                      call, offset, from_name, from, size, m->granularity);
+    CULVI_X_REFUSE_IF(offset >= m->info.size || size > m->info.size - offset, m->device, m->label,
+                      CULV_REASON_RANGE,
+                      "%s: %" PRIu64 " bytes from offset %" PRIu64
+                      " on, but the object has %" PRIu64,
+                      call, size, offset, m->info.size);
     return CULV_OK;
 }
 
@@ -69,18 +69,18 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
                             memory->kind != CULV_VMM_LOCATION_DEVICE     ? "on the host"
                             : (memory->usage & CULV_VMM_USAGE_TILE_POOL) ? "a tile pool"
                                                                          : "a multicast object");
-    if (offset > memory->size || size > memory->size - offset)
-        return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                            "%s: %" PRIu64 " bytes from memory_offset %" PRIu64
-                            " on, but the allocation has %" PRIu64,
-                            call, size, offset, memory->size);
+    CULVI_X_REFUSE_IF(offset > memory->size || size > memory->size - offset, m->device, m->label,
+                      CULV_REASON_RANGE,
+                      "%s: %" PRIu64 " bytes from memory_offset %" PRIu64
+                      " on, but the allocation has %" PRIu64,
+                      call, size, offset, memory->size);
     /* An import's own handle types are not told: its exporter had some. */
-    if ((m->info.handle_types != 0 || m->info.imported) && memory->handle_types == 0 &&
-        !memory->imported)
-        return culvi_x_fail(
-            m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: the object %s, and memory was made without handle_types: CUDA binds only memory that can be exported to such an object (cuda.h, cuMulticastBindMem)",
-            call, m->info.imported ? "was imported" : "can be exported");
+    CULVI_X_REFUSE_IF(
+        (m->info.handle_types != 0 || m->info.imported) && memory->handle_types == 0 &&
+            !memory->imported,
+        m->device, m->label, CULV_REASON_NOT_EXPORTABLE,
+        "%s: the object %s, and memory was made without handle_types: CUDA binds only memory that can be exported to such an object (cuda.h, cuMulticastBindMem)",
+        call, m->info.imported ? "was imported" : "can be exported");
     return CULV_OK;
 }
 
@@ -165,15 +165,13 @@ culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offs
     static const char call[] = "culv_multicast_bind_address";
     CULVI_X_REQUIRE_WITH(multicast, multicast->device, device);
     const culv_device_caps caps = culvi_x_caps(device);
-    if (address == 0)
-        return culvi_x_fail(multicast->device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                            "%s: address is 0", call);
+    CULVI_X_REFUSE_IF(address == 0, multicast->device, NULL, CULV_REASON_NULL_ARGUMENT,
+                      "%s: address is 0", call);
     CULVI_X_TRY(check_ready(multicast, call));
     CULVI_X_TRY(check_place(multicast, offset, address, size, "address", call));
-    if (!culvi_multicast_same_driver(multicast->device, device))
-        return culvi_x_fail(device, multicast->label, CULV_ERROR_INVALID,
-                            CULV_REASON_DEVICE_MISMATCH, "%s: '%s' is of another driver", call,
-                            culvi_x_caps(device).name);
+    CULVI_X_REFUSE_IF(!culvi_multicast_same_driver(multicast->device, device), device,
+                      multicast->label, CULV_REASON_DEVICE_MISMATCH,
+                      "%s: '%s' is of another driver", call, culvi_x_caps(device).name);
     culvi_x_mutex_lock(&multicast->lock);
     culv_result result = bind_memory(multicast, &caps.uuid, offset, NULL, address, size, call);
     culvi_x_mutex_unlock(&multicast->lock);
@@ -187,12 +185,11 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
     while (*link != NULL &&
            ((*link)->device != device || (*link)->offset != offset || (*link)->size != size))
         link = &(*link)->next;
-    if (*link == NULL)
-        return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                            "culv_multicast_unbind: CUDA device %d has not bound %" PRIu64
-                            " bytes at offset %" PRIu64
-                            "; pass the values that the memory was bound with",
-                            (int)device, size, offset);
+    CULVI_X_REFUSE_IF(*link == NULL, m->device, m->label, CULV_REASON_NOT_MAPPED,
+                      "culv_multicast_unbind: CUDA device %d has not bound %" PRIu64
+                      " bytes at offset %" PRIu64
+                      "; pass the values that the memory was bound with",
+                      (int)device, size, offset);
     CULVI_X_CU_INSIDE(r, m->device,
                       CULV_CUDA(m->device)->cuMulticastUnbind(m->info.native_handle, device,
                                                               (size_t)offset, (size_t)size));

@@ -44,16 +44,14 @@ static culv_result reduce(culv_nvsci_buffer *b, const void *object)
     char why[256] = "";
     for (size_t i = 0; b->library == NULL && i < sizeof names / sizeof names[0]; i++)
         b->library = culvi_x_module_open(names[i], why, sizeof why);
-    if (b->library == NULL)
-        return culvi_x_fail(
-            device, b->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
-            "culv_nvsci_buffer_desc.read_only needs libnvscibuf, which could not be loaded: %s",
-            why);
-    if (!culvi_x_module_find(b->library, "NvSciBufObjDupWithReducePerm", &dup) ||
-        !culvi_x_module_find(b->library, "NvSciBufObjFree", &b->free_duplicate))
-        return culvi_x_fail(device, b->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
-                            "libnvscibuf lacks %s",
-                            dup == NULL ? "NvSciBufObjDupWithReducePerm" : "NvSciBufObjFree");
+    CULVI_X_UNSUPPORTED_IF(
+        b->library == NULL, device, b->label, CULV_REASON_LIBRARY,
+        "culv_nvsci_buffer_desc.read_only needs libnvscibuf, which could not be loaded: %s", why);
+    CULVI_X_UNSUPPORTED_IF(
+        !culvi_x_module_find(b->library, "NvSciBufObjDupWithReducePerm", &dup) ||
+            !culvi_x_module_find(b->library, "NvSciBufObjFree", &b->free_duplicate),
+        device, b->label, CULV_REASON_LIBRARY, "libnvscibuf lacks %s",
+        dup == NULL ? "NvSciBufObjDupWithReducePerm" : "NvSciBufObjFree");
     int r = dup((void *)(uintptr_t)object, NVSCI_READ_ONLY, &b->duplicate);
     if (r == NVSCI_SUCCESS && b->duplicate != NULL) return CULV_OK;
     b->duplicate = NULL;
@@ -107,12 +105,10 @@ culv_result culv_nvsci_buffer_import(culv_device *device, const culv_nvsci_buffe
 {
     CULVI_X_REQUIRE_WITH2(device, device, desc, out);
     CULVI_X_READ(device, culv_nvsci_buffer_desc, d, desc);
-    if (d.object == NULL)
-        return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                            "culv_nvsci_buffer_desc.object is NULL");
-    if (d.size == 0)
-        return culvi_x_fail(device, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                            "culv_nvsci_buffer_desc.size is 0");
+    CULVI_X_REFUSE_IF(d.object == NULL, device, d.label, CULV_REASON_NULL_ARGUMENT,
+                      "culv_nvsci_buffer_desc.object is NULL");
+    CULVI_X_REFUSE_IF(d.size == 0, device, d.label, CULV_REASON_SIZE,
+                      "culv_nvsci_buffer_desc.size is 0");
     CULVI_X_NEW(culv_nvsci_buffer, b, device, d.label);
     b->device = device;
     b->size = d.size;
@@ -195,11 +191,10 @@ culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
     culv_device *device = buffer->device;
     CULVI_X_READ(device, culv_nvsci_array_desc, d, desc);
     if (buffer->pointer != 0) return mapped_otherwise(buffer, __func__, "a buffer");
-    if (d.offset >= buffer->size)
-        return culvi_x_fail(device, buffer->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                            "culv_nvsci_array_desc.offset is %" PRIu64
-                            ", and the object has %" PRIu64 " bytes",
-                            d.offset, buffer->size);
+    CULVI_X_REFUSE_IF(d.offset >= buffer->size, device, buffer->label, CULV_REASON_RANGE,
+                      "culv_nvsci_array_desc.offset is %" PRIu64 ", and the object has %" PRIu64
+                      " bytes",
+                      d.offset, buffer->size);
     culv_result result = CULV_OK;
     if (buffer->arrays == NULL) CULVI_X_INSIDE(result, device, map_array(buffer, &d));
     if (result == CULV_OK) *out = buffer->array;
@@ -281,10 +276,9 @@ static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_
 {
     culv_device *device = sync->device;
     const bool skip = (flags & CULV_NVSCI_SKIP_MEMSYNC) != 0;
-    if ((flags & ~(uint32_t)CULV_NVSCI_SKIP_MEMSYNC) != 0)
-        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: flags is %#x; it is 0 or CULV_NVSCI_SKIP_MEMSYNC", function,
-                            (unsigned)flags);
+    CULVI_X_REFUSE_IF((flags & ~(uint32_t)CULV_NVSCI_SKIP_MEMSYNC) != 0, device, NULL,
+                      CULV_REASON_VALUE, "%s: flags is %#x; it is 0 or CULV_NVSCI_SKIP_MEMSYNC",
+                      function, (unsigned)flags);
     const culv_cuda_api *cu = CULV_CUDA(device);
     const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {
         .params.nvSciSync.fence = fence,

@@ -79,17 +79,16 @@ static void destroy(culv_vk_rdma_buffer *b)
 static culv_result check(culv_device *device, const culv_vk_rdma_buffer_desc *d)
 {
     culv_rdma_caps caps = culv_rdma_caps_init();
-    if (d->size == 0 || (d->reserve != 0 && d->reserve < d->size))
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                            "culv_vk_rdma_buffer_desc.size is %" PRIu64
-                            "; it is at least 1, and at most reserve (%" PRIu64 ")",
-                            d->size, d->reserve);
+    CULVI_X_REFUSE_IF(d->size == 0 || (d->reserve != 0 && d->reserve < d->size), device, d->label,
+                      CULV_REASON_SIZE,
+                      "culv_vk_rdma_buffer_desc.size is %" PRIu64
+                      "; it is at least 1, and at most reserve (%" PRIu64 ")",
+                      d->size, d->reserve);
     CULVI_X_TRY(culv_rdma_get_caps(device, &caps));
-    if (!caps.with_vmm)
-        return culvi_x_fail(
-            device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "'%s' has no VMM memory that cards reach (GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED is 0)",
-            culvi_x_caps(device).name);
+    CULVI_X_UNSUPPORTED_IF(
+        !caps.with_vmm, device, d->label, CULV_REASON_USAGE,
+        "'%s' has no VMM memory that cards reach (GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED is 0)",
+        culvi_x_caps(device).name);
     if (culvi_x_caps(device).dma_buf_export || d->optional_dma_buf) return CULV_OK;
     return culvi_x_fail(
         device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,

@@ -143,10 +143,9 @@ culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uin
 {
     culv_rdma_registration *found = NULL;
     CULVI_X_REQUIRE_WITH(cache, cache->device, out);
-    if (is_parents(cache))
-        return culvi_x_fail(
-            cache->device, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORKED,
-            "culv_rdma_cache_get: this process is a child of fork(), and what the cache has pinned is its parent's, on whose card it works on: call exec, or start processes before the first CUDA call, each with a cache of its own");
+    CULVI_X_UNSUPPORTED_IF(
+        is_parents(cache), cache->device, cache->label, CULV_REASON_FORKED,
+        "culv_rdma_cache_get: this process is a child of fork(), and what the cache has pinned is its parent's, on whose card it works on: call exec, or start processes before the first CUDA call, each with a cache of its own");
     culv_result result = culvi_rdma_check_arguments(cache->device, __func__, pointer, size);
     if (result == CULV_OK) result = look_up(cache, pointer, size, &found);
     if (result == CULV_OK && found == NULL) result = culvi_rdma_pin(cache, pointer, size, &found);
@@ -244,18 +243,17 @@ culv_result culv_rdma_cache_get_stats(culv_rdma_cache *cache, culv_rdma_cache_st
 
 static culv_result check_desc(culv_device *device, const culv_rdma_cache_desc *d)
 {
-    if (d->pin == NULL || d->unpin == NULL)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                            "culv_rdma_cache_desc.%s is NULL", d->pin == NULL ? "pin" : "unpin");
-    if (d->validity != CULV_RDMA_VALIDITY_BUFFER_ID &&
-        d->validity != CULV_RDMA_VALIDITY_NOTIFICATION)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_rdma_cache_desc.validity is %d; set one of culv_rdma_validity",
-                            (int)d->validity);
-    if (d->whole_percent > 100)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "culv_rdma_cache_desc.whole_percent is %u; it is at most 100",
-                            (unsigned)d->whole_percent);
+    CULVI_X_REFUSE_IF(d->pin == NULL || d->unpin == NULL, device, d->label,
+                      CULV_REASON_NULL_ARGUMENT, "culv_rdma_cache_desc.%s is NULL",
+                      d->pin == NULL ? "pin" : "unpin");
+    CULVI_X_REFUSE_IF(d->validity != CULV_RDMA_VALIDITY_BUFFER_ID &&
+                          d->validity != CULV_RDMA_VALIDITY_NOTIFICATION,
+                      device, d->label, CULV_REASON_VALUE,
+                      "culv_rdma_cache_desc.validity is %d; set one of culv_rdma_validity",
+                      (int)d->validity);
+    CULVI_X_REFUSE_IF(d->whole_percent > 100, device, d->label, CULV_REASON_VALUE,
+                      "culv_rdma_cache_desc.whole_percent is %u; it is at most 100",
+                      (unsigned)d->whole_percent);
     return CULV_OK;
 }
 

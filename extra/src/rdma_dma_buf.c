@@ -14,20 +14,18 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, uint64_t size,
     culvi_rdma_memory memory;
     int fd = -1;
     CULVI_X_TRY(culvi_rdma_check(device, function, pointer, size, true, &memory));
-    if (memory.kind == CULV_POINTER_HOST)
-        return culvi_x_fail(
-            device, NULL, CULV_ERROR_INVALID, CULV_REASON_HOST_POINTER,
-            "%s: %#" PRIx64
-            " is page-locked host memory, which needs no dma-buf; register the pointer with the card as host memory",
-            function, (uint64_t)pointer);
-    if (!culvi_x_caps(device).dma_buf_export)
-        return culvi_x_fail(
-            device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); export VMM memory as a POSIX file descriptor instead",
-            culvi_x_caps(device).name);
-    if (cu->cuMemGetHandleForAddressRange == NULL)
-        return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                            "the CUDA driver of '%s' lacks %s", culvi_x_caps(device).name, call);
+    CULVI_X_REFUSE_IF(
+        memory.kind == CULV_POINTER_HOST, device, NULL, CULV_REASON_HOST_POINTER,
+        "%s: %#" PRIx64
+        " is page-locked host memory, which needs no dma-buf; register the pointer with the card as host memory",
+        function, (uint64_t)pointer);
+    CULVI_X_UNSUPPORTED_IF(
+        !culvi_x_caps(device).dma_buf_export, device, NULL, CULV_REASON_HANDLE_TYPE,
+        "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); export VMM memory as a POSIX file descriptor instead",
+        culvi_x_caps(device).name);
+    CULVI_X_UNSUPPORTED_IF(cu->cuMemGetHandleForAddressRange == NULL, device, NULL,
+                           CULV_REASON_DRIVER_TOO_OLD, "the CUDA driver of '%s' lacks %s",
+                           culvi_x_caps(device).name, call);
     CUresult r = CUDA_ERROR_NOT_SUPPORTED;
     if (b->pcie)
         r = cu->cuMemGetHandleForAddressRange(&fd, b->start, (size_t)b->size, type,
@@ -57,10 +55,9 @@ culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointe
 {
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_dma_buf"));
-    if ((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0)
-        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)",
-                            function, flags, (int)CULV_DMA_BUF_PCIE);
+    CULVI_X_REFUSE_IF((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0, device, NULL, CULV_REASON_VALUE,
+                      "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)", function,
+                      flags, (int)CULV_DMA_BUF_PCIE);
     const uint64_t page = culvi_x_page_size();
     culv_rdma_dma_buf b = culv_rdma_dma_buf_init();
     b.start = pointer / page * page;

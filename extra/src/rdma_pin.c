@@ -32,13 +32,13 @@ static culv_result examine(job *j)
         result = culvi_rdma_check_memory(device, call, j->pointer, m);
     culv_device_leave(device, scope);
     if (result != CULV_OK) return result;
-    if (j->pointer < m->start || j->pointer - m->start > m->size ||
-        j->size > m->size - (j->pointer - m->start))
-        return culvi_x_fail(device, j->cache->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                            "%s: %" PRIu64 " bytes at %#" PRIx64
-                            " leave the allocation or mapping there, which has %" PRIu64
-                            " bytes from %#" PRIx64 " on; ask for each by itself",
-                            call, j->size, (uint64_t)j->pointer, m->size, (uint64_t)m->start);
+    CULVI_X_REFUSE_IF(j->pointer < m->start || j->pointer - m->start > m->size ||
+                          j->size > m->size - (j->pointer - m->start),
+                      device, j->cache->label, CULV_REASON_RANGE,
+                      "%s: %" PRIu64 " bytes at %#" PRIx64
+                      " leave the allocation or mapping there, which has %" PRIu64
+                      " bytes from %#" PRIx64 " on; ask for each by itself",
+                      call, j->size, (uint64_t)j->pointer, m->size, (uint64_t)m->start);
     if (m->buffer_id != 0 || j->cache->desc.validity != CULV_RDMA_VALIDITY_BUFFER_ID)
         return CULV_OK;
     return culvi_x_fail(

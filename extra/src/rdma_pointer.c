@@ -87,12 +87,9 @@ culv_result culvi_rdma_check_memory(culv_device *device, const char *call, CUdev
 culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CUdeviceptr pointer,
                                        uint64_t size)
 {
-    if (pointer == 0)
-        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                            "%s: pointer is 0", call);
-    if (size == 0)
-        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE, "%s: size is 0",
-                            call);
+    CULVI_X_REFUSE_IF(pointer == 0, device, NULL, CULV_REASON_NULL_ARGUMENT, "%s: pointer is 0",
+                      call);
+    CULVI_X_REFUSE_IF(size == 0, device, NULL, CULV_REASON_SIZE, "%s: size is 0", call);
     /* Rounded up to chunks it must still have an end. */
     if (size > UINT64_MAX - CULV_RDMA_CHUNK - pointer || pointer > UINT64_MAX - CULV_RDMA_CHUNK)
         return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -167,11 +164,11 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
 static culv_result sync_context(culv_device *device, const char *call)
 {
     unsigned flags = 0;
-    if (CULV_CUDA(device)->cuCtxSetFlags == NULL || CULV_CUDA(device)->cuCtxGetFlags == NULL)
-        return culvi_x_fail(
-            device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-            "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
-            call, culvi_x_caps(device).name);
+    CULVI_X_UNSUPPORTED_IF(
+        CULV_CUDA(device)->cuCtxSetFlags == NULL || CULV_CUDA(device)->cuCtxGetFlags == NULL,
+        device, NULL, CULV_REASON_DRIVER_TOO_OLD,
+        "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
+        call, culvi_x_caps(device).name);
     CUresult r = CULV_CUDA(device)->cuCtxGetFlags(&flags);
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(device, NULL, r, "cuCtxGetFlags", CULV_REASON_DRIVER_REFUSED,

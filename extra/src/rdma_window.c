@@ -40,22 +40,21 @@ culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope
 {
     culv_rdma_caps caps = culv_rdma_caps_init();
     CULVI_X_REQUIRE(NULL, device);
-    if (scope != CULV_RDMA_ORDERING_OWNER && scope != CULV_RDMA_ORDERING_ALL_DEVICES)
-        return culvi_x_fail(
-            device, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_rdma_flush_writes: scope is %d; it is CULV_RDMA_ORDERING_OWNER or CULV_RDMA_ORDERING_ALL_DEVICES",
-            (int)scope);
+    CULVI_X_REFUSE_IF(
+        scope != CULV_RDMA_ORDERING_OWNER && scope != CULV_RDMA_ORDERING_ALL_DEVICES, device, NULL,
+        CULV_REASON_VALUE,
+        "culv_rdma_flush_writes: scope is %d; it is CULV_RDMA_ORDERING_OWNER or CULV_RDMA_ORDERING_ALL_DEVICES",
+        (int)scope);
     CULVI_X_TRY(culv_rdma_get_caps(device, &caps));
     if ((int)caps.ordering >= (int)scope) return CULV_OK;
-    if (CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites == NULL)
-        return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                            "the CUDA driver of '%s' lacks cuFlushGPUDirectRDMAWrites (CUDA 11.3)",
-                            culvi_x_caps(device).name);
-    if (!caps.flush_host)
-        return culvi_x_fail(
-            device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "'%s' does not flush the writes of cards (GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS)",
-            culvi_x_caps(device).name);
+    CULVI_X_UNSUPPORTED_IF(CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites == NULL, device, NULL,
+                           CULV_REASON_DRIVER_TOO_OLD,
+                           "the CUDA driver of '%s' lacks cuFlushGPUDirectRDMAWrites (CUDA 11.3)",
+                           culvi_x_caps(device).name);
+    CULVI_X_UNSUPPORTED_IF(
+        !caps.flush_host, device, NULL, CULV_REASON_USAGE,
+        "'%s' does not flush the writes of cards (GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS)",
+        culvi_x_caps(device).name);
     CULVI_X_CU_INSIDE(r, device,
                       CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites(
                           CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
@@ -101,9 +100,8 @@ static culv_result open_nvml(culv_device *device, nvml *n)
     char why[256] = "";
     memset(n, 0, sizeof *n);
     n->module = culvi_x_module_open(library, why, sizeof why);
-    if (n->module == NULL)
-        return culvi_x_fail(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LIBRARY,
-                            "BAR1 is NVML's to tell, and %s could not be loaded: %s", library, why);
+    CULVI_X_UNSUPPORTED_IF(n->module == NULL, device, NULL, CULV_REASON_LIBRARY,
+                           "BAR1 is NVML's to tell, and %s could not be loaded: %s", library, why);
     const char *missing =
         !culvi_x_module_find(n->module, "nvmlInit_v2", &n->init)        ? "nvmlInit_v2"
         : !culvi_x_module_find(n->module, "nvmlShutdown", &n->shutdown) ? "nvmlShutdown"

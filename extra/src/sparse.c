@@ -19,11 +19,10 @@ static culv_result check_extent(culv_device *device, const culv_sparse_array_des
     uint32_t most = 1;
     while ((d->width | d->height | d->depth) >> most != 0)
         most++;
-    if (d->type != CULV_IMAGE_2D && d->type != CULV_IMAGE_3D)
-        return culvi_x_fail(
-            device, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_sparse_array_desc.type is %u; CUDA has only 2D (0) sparse arrays, with or without layers, and 3D (2) ones (cuda.h, cuMemMapArrayAsync)",
-            (unsigned)d->type);
+    CULVI_X_REFUSE_IF(
+        d->type != CULV_IMAGE_2D && d->type != CULV_IMAGE_3D, device, d->label, CULV_REASON_VALUE,
+        "culv_sparse_array_desc.type is %u; CUDA has only 2D (0) sparse arrays, with or without layers, and 3D (2) ones (cuda.h, cuMemMapArrayAsync)",
+        (unsigned)d->type);
     if (d->width == 0 || d->height == 0 || d->depth == 0)
         rule = "no side may be 0";
     else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
@@ -35,16 +34,14 @@ static culv_result check_extent(culv_device *device, const culv_sparse_array_des
         rule = "a 3D array has one layer";
     else if (d->texture_gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
         rule = "gather is for 2D arrays of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
-    if (rule != NULL)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                            "the sparse array has width %" PRIu32 ", height %" PRIu32
-                            ", depth %" PRIu32 " and %" PRIu32 " array_layers, but %s",
-                            d->width, d->height, d->depth, d->array_layers, rule);
-    if (d->mip_levels > most)
-        return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                            "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                            " texels have at most %" PRIu32 " levels",
-                            d->mip_levels, d->width, d->height, d->depth, most);
+    CULVI_X_REFUSE_IF(rule != NULL, device, d->label, CULV_REASON_EXTENT,
+                      "the sparse array has width %" PRIu32 ", height %" PRIu32 ", depth %" PRIu32
+                      " and %" PRIu32 " array_layers, but %s",
+                      d->width, d->height, d->depth, d->array_layers, rule);
+    CULVI_X_REFUSE_IF(d->mip_levels > most, device, d->label, CULV_REASON_EXTENT,
+                      "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                      " texels have at most %" PRIu32 " levels",
+                      d->mip_levels, d->width, d->height, d->depth, most);
     return CULV_OK;
 }
 
@@ -53,10 +50,9 @@ static culv_result check_format(culv_device *device, const culv_sparse_array_des
 {
     CULVI_X_TRY(culv_format_get_info(d->format, format));
     if (format->mapped) CULVI_X_TRY(culv_check_format(device, d->format, d->texels));
-    if (!format->mapped)
-        return culvi_x_fail(device, d->label, CULV_ERROR_UNSUPPORTED, format->reason,
-                            "culv_sparse_array_desc.format is %s: %s", format->name,
-                            format->reason_text);
+    CULVI_X_UNSUPPORTED_IF(!format->mapped, device, d->label, format->reason,
+                           "culv_sparse_array_desc.format is %s: %s", format->name,
+                           format->reason_text);
     if (format->kind != CULV_TEXEL_KIND_PLANES && format->kind != CULV_TEXEL_KIND_SUBSAMPLED)
         return CULV_OK;
     return culvi_x_fail(
@@ -68,20 +64,17 @@ static culv_result check_format(culv_device *device, const culv_sparse_array_des
 static culv_result check_device(culv_device *device, const char *label)
 {
     const culv_device_caps caps = culvi_x_caps(device);
-    if (caps.cig_context)
-        return culvi_x_fail(
-            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-            "a CUDA-in-graphics (CIG) context has no sparse arrays; use an array without memory of VMM, or a device with another context");
-    if (!caps.sparse_arrays)
-        return culvi_x_fail(
-            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "'%s' has no sparse arrays (CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED is 0)",
-            caps.name);
-    if (caps.ordinal >= 32)
-        return culvi_x_fail(
-            device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "'%s' is CUDA device %d; cuMemMapArrayAsync names devices by the 32 bits of a mask",
-            caps.name, (int)caps.ordinal);
+    CULVI_X_UNSUPPORTED_IF(
+        caps.cig_context, device, label, CULV_REASON_CIG,
+        "a CUDA-in-graphics (CIG) context has no sparse arrays; use an array without memory of VMM, or a device with another context");
+    CULVI_X_UNSUPPORTED_IF(
+        !caps.sparse_arrays, device, label, CULV_REASON_VMM,
+        "'%s' has no sparse arrays (CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED is 0)",
+        caps.name);
+    CULVI_X_UNSUPPORTED_IF(
+        caps.ordinal >= 32, device, label, CULV_REASON_VMM,
+        "'%s' is CUDA device %d; cuMemMapArrayAsync names devices by the 32 bits of a mask",
+        caps.name, (int)caps.ordinal);
     return CULV_CUDA_CHECK(device, cuMemMapArrayAsync);
 }
 
@@ -185,12 +178,11 @@ static culv_result finish(culv_sparse_array *array)
                                         : "cuArrayGetSparseProperties",
                                  CULV_REASON_DRIVER_REFUSED,
                                  "the shape of the sparse array's tiles could not be queried");
-    if (!note_shape(array, &properties))
-        return culvi_x_fail(
-            device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu bytes, which Culvert does not understand: tiles have 65,536 bytes",
-            culvi_x_caps(device).name, properties.tileExtent.width, properties.tileExtent.height,
-            properties.tileExtent.depth, properties.miptailSize);
+    CULVI_X_UNSUPPORTED_IF(
+        !note_shape(array, &properties), device, array->label, CULV_REASON_VMM,
+        "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu bytes, which Culvert does not understand: tiles have 65,536 bytes",
+        culvi_x_caps(device).name, properties.tileExtent.width, properties.tileExtent.height,
+        properties.tileExtent.depth, properties.miptailSize);
     return CULVI_X_OBJECT(device, &array->object, .kind = "sparse array", .label = array->label,
                           .size = array->info.full_size, .release = release, .free = culvi_x_free,
                           .user = array);
@@ -255,11 +247,10 @@ culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t
                                         CUarray *out)
 {
     CULVI_X_REQUIRE_WITH(array, array->device, out);
-    if (level >= array->info.mip_levels)
-        return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                            "culv_sparse_array_get_level: level is %" PRIu32
-                            ", but the array has %" PRIu32 " levels",
-                            level, array->info.mip_levels);
+    CULVI_X_REFUSE_IF(
+        level >= array->info.mip_levels, array->device, array->label, CULV_REASON_LEVEL,
+        "culv_sparse_array_get_level: level is %" PRIu32 ", but the array has %" PRIu32 " levels",
+        level, array->info.mip_levels);
     CUarray found = array->array;
     CULVI_X_CU_INSIDE(
         r, array->device,

@@ -164,9 +164,8 @@ static culv_result translate(culv_sparse_bind *bind, culv_device *device, const 
     const culv_sparse_array *array = bind->array;
     const bool tail = bind->part == CULV_SPARSE_MIP_TAIL;
     uint64_t bytes = 0, handle = 0;
-    if (array == NULL)
-        return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                            "%s: %sarray is NULL", p->call, p->at);
+    CULVI_X_REFUSE_IF(array == NULL, device, NULL, CULV_REASON_NULL_ARGUMENT, "%s: %sarray is NULL",
+                      p->call, p->at);
     if (array->device != device)
         return refuse(
             array, p, CULV_REASON_DEVICE_MISMATCH,
@@ -256,9 +255,8 @@ culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count
 {
     static const char call[] = "culv_sparse_bind_batch";
     if (count == 0) return CULV_OK;
-    if (binds == NULL)
-        return culvi_x_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                            "%s: binds is NULL", call);
+    CULVI_X_REFUSE_IF(binds == NULL, NULL, NULL, CULV_REASON_NULL_ARGUMENT, "%s: binds is NULL",
+                      call);
     culv_device *device = binds[0].array != NULL ? binds[0].array->device : NULL;
     culv_result result = CULV_OK;
     CUarrayMapInfo *list = culvi_x_alloc(count * sizeof *list);

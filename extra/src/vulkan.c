@@ -11,16 +11,15 @@ culv_result culvi_x_vk_read(culvi_x_vk *out, culv_device *device, const culv_vk_
     memset(out, 0, sizeof *out);
     out->device = device;
     CULVI_X_TRY(culvi_x_desc_read(device, &out->d, sizeof out->d, desc, "culv_vk_device_desc"));
-    if (out->d.get_instance_proc_addr == NULL || out->d.instance == VK_NULL_HANDLE ||
-        out->d.physical_device == VK_NULL_HANDLE || out->d.device == VK_NULL_HANDLE)
-        return culvi_x_fail(
-            device, out->d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-            "%s: get_instance_proc_addr, instance, physical_device or device of the culv_vk_device_desc is NULL",
-            name);
+    CULVI_X_REFUSE_IF(
+        out->d.get_instance_proc_addr == NULL || out->d.instance == VK_NULL_HANDLE ||
+            out->d.physical_device == VK_NULL_HANDLE || out->d.device == VK_NULL_HANDLE,
+        device, out->d.label, CULV_REASON_NULL_ARGUMENT,
+        "%s: get_instance_proc_addr, instance, physical_device or device of the culv_vk_device_desc is NULL",
+        name);
     out->get = CULVI_X_VKI(out, vkGetDeviceProcAddr);
-    if (out->get == NULL)
-        return culvi_x_fail(device, out->d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                            "%s: get_instance_proc_addr has no vkGetDeviceProcAddr", name);
+    CULVI_X_REFUSE_IF(out->get == NULL, device, out->d.label, CULV_REASON_VALUE,
+                      "%s: get_instance_proc_addr has no vkGetDeviceProcAddr", name);
     if (out->d.allocation_callbacks == NULL) return CULV_OK;
     out->copied = *out->d.allocation_callbacks;
     out->callbacks = &out->copied;

@@ -66,18 +66,17 @@ static culv_result make_queue(queue_end *end, VkQueue queue, const char *label, 
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &limits};
     CULVI_X_VKI(vk, vkGetPhysicalDeviceProperties2)(vk->d.physical_device, &properties);
     const char *name = properties.properties.deviceName;
-    if (memcmp(id.deviceUUID, &caps.uuid, sizeof id.deviceUUID) != 0)
-        return culvi_x_fail(vk->device, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                            "the VkDevice is on '%s', another GPU than the culv_device's", name);
-    if (create == NULL)
-        return culvi_x_fail(
-            vk->device, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-            "the VkDevice was created without the extension VK_NV_external_compute_queue; enable it where the physical device has it, with VkExternalComputeQueueDeviceCreateInfoNV and one reserved queue");
-    if (limits.maxExternalQueues == 0 || limits.externalDataSize == 0)
-        return culvi_x_fail(
-            vk->device, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CIG,
-            "'%s' has no external compute queues (VkPhysicalDeviceExternalComputeQueuePropertiesNV)",
-            name);
+    CULVI_X_REFUSE_IF(memcmp(id.deviceUUID, &caps.uuid, sizeof id.deviceUUID) != 0, vk->device,
+                      label, CULV_REASON_DEVICE_MISMATCH,
+                      "the VkDevice is on '%s', another GPU than the culv_device's", name);
+    CULVI_X_REFUSE_IF(
+        create == NULL, vk->device, label, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice was created without the extension VK_NV_external_compute_queue; enable it where the physical device has it, with VkExternalComputeQueueDeviceCreateInfoNV and one reserved queue");
+    CULVI_X_UNSUPPORTED_IF(
+        limits.maxExternalQueues == 0 || limits.externalDataSize == 0, vk->device, label,
+        CULV_REASON_CIG,
+        "'%s' has no external compute queues (VkPhysicalDeviceExternalComputeQueuePropertiesNV)",
+        name);
     void *data = culvi_x_alloc(limits.externalDataSize);
     if (data == NULL) return culvi_x_fail_host_memory(vk->device, label);
     const VkExternalComputeQueueCreateInfoNV info = {

@@ -74,18 +74,16 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
     CULVI_TEXT(here, 128);
     if (served(type)) return CULV_OK;
     list(&here, (uint32_t)CULVI_HANDLE_TYPES);
-    if (row->name == NULL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "%s is %d (%s); this system has %s", field, (int)type,
-                          culvi_handle_type_name(type), here.data);
+    CULVI_REFUSE_IF(row->name == NULL, voice, label, CULV_REASON_HANDLE_TYPE,
+                    "%s is %d (%s); this system has %s", field, (int)type,
+                    culvi_handle_type_name(type), here.data);
     /* A type of another system is no mistake of the caller's. */
-    if (!row->here)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "%s is %d (%s), %s, which only %s; this system has %s", field, (int)type,
-                          row->name, row->words,
-                          (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have"
-                                                                    : "Windows has",
-                          here.data);
+    CULVI_UNSUPPORTED_IF(!row->here, voice, label, CULV_REASON_HANDLE_TYPE,
+                         "%s is %d (%s), %s, which only %s; this system has %s", field, (int)type,
+                         row->name, row->words,
+                         (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have"
+                                                                   : "Windows has",
+                         here.data);
     /* handle_rows.h has no other that is not built. */
     return culvi_fail(
         voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
@@ -143,10 +141,10 @@ culv_result culvi_handle_check(const culvi_voice *voice, const char *label, cons
         culvi_text_add(&type, "%s.type", field);
         return culvi_handle_type_check(voice, label, text, handle->type);
     }
-    if (handle->name != NULL && culvi_handle_row_of(handle->type)->kind != CULVI_KIND_NT)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.name is given, and a handle of type %s has no name", field,
-                          culvi_handle_type_name(handle->type));
+    CULVI_REFUSE_IF(
+        handle->name != NULL && culvi_handle_row_of(handle->type)->kind != CULVI_KIND_NT, voice,
+        label, CULV_REASON_VALUE, "%s.name is given, and a handle of type %s has no name", field,
+        culvi_handle_type_name(handle->type));
     if (culvi_handle_examine(handle, source, facts, &reason, text, sizeof text)) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, reason, "%s: %s", field, text);
 }

@@ -75,9 +75,8 @@ culv_result culv_last_error_set(const culv_error *error)
 {
     CULVI_REQUIRE(NULL, error);
     CULVI_READ(NULL, culv_error, e, error);
-    if (e.result >= 0)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_last_error_set: result is %d, which is no error", (int)e.result);
+    CULVI_REFUSE_IF(e.result >= 0, NULL, NULL, CULV_REASON_VALUE,
+                    "culv_last_error_set: result is %d, which is no error", (int)e.result);
     e.native_call[sizeof e.native_call - 1] = '\0';
     e.message[sizeof e.message - 1] = '\0';
     culvi_thread_state()->error = e;
@@ -285,11 +284,10 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
     CULVI_TRY(culvi_struct_check(voice, desc, name));
     for (size_t i = size; i < given;
          i++) /* a later version of the struct, using what this library does not know */
-        if (((const unsigned char *)desc)[i] != 0)
-            return culvi_fail(
-                voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE,
-                "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; use a library at least as new as the headers",
-                name, given, size, culv_version_string());
+        CULVI_UNSUPPORTED_IF(
+            ((const unsigned char *)desc)[i] != 0, voice, NULL, CULV_REASON_STRUCT_SIZE,
+            "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; use a library at least as new as the headers",
+            name, given, size, culv_version_string());
     size_t copy = given < size ? given : size;
     memcpy((char *)local + sizeof size, (const char *)desc + sizeof size, copy - sizeof size);
     return CULV_OK;

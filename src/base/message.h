@@ -93,6 +93,19 @@ culv_result culvi_fail_field(const culvi_voice *voice, const char *object, const
         if ((pointer) == NULL) return culvi_fail_null((voice), (call), #pointer);                  \
     } while (0)
 
+/* A caller's mistake, or what a system lacks: returns the error if the condition holds. For a
+ * function that has nothing to give up by then. */
+#define CULVI_REFUSE_IF(condition, voice, object, reason, ...)                                     \
+    do {                                                                                           \
+        if (condition)                                                                             \
+            return culvi_fail((voice), (object), CULV_ERROR_INVALID, (reason), __VA_ARGS__);       \
+    } while (0)
+#define CULVI_UNSUPPORTED_IF(condition, voice, object, reason, ...)                                \
+    do {                                                                                           \
+        if (condition)                                                                             \
+            return culvi_fail((voice), (object), CULV_ERROR_UNSUPPORTED, (reason), __VA_ARGS__);   \
+    } while (0)
+
 /* Goes on if `call` succeeds, and otherwise returns its error. For a function that has nothing to
  * give up by then. */
 #define CULVI_TRY(call)                                                                            \

@@ -95,23 +95,22 @@ culv_result culv_dlpack_get_range(const culv_dl_tensor *tensor, CUdeviceptr *poi
                  (tensor->ndim == 0 || tensor->shape != NULL);
     for (int32_t i = 0; valid && i < tensor->ndim; i++)
         valid = tensor->shape[i] >= 0;
-    if (!valid)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_dlpack_get_range: the tensor has %" PRId32
-            " dimensions and elements of %u bits in %u lanes; Culvert takes up to %d dimensions, none of them negative, and elements of whole bytes",
-            tensor->ndim, tensor->dtype.bits, tensor->dtype.lanes, CULV_DLPACK_MAX_DIMENSIONS);
+    CULVI_REFUSE_IF(
+        !valid, NULL, NULL, CULV_REASON_VALUE,
+        "culv_dlpack_get_range: the tensor has %" PRId32
+        " dimensions and elements of %u bits in %u lanes; Culvert takes up to %d dimensions, none of them negative, and elements of whole bytes",
+        tensor->ndim, tensor->dtype.bits, tensor->dtype.lanes, CULV_DLPACK_MAX_DIMENSIONS);
     const int64_t *strides = tensor->strides;
     bool fits = true;
     if (strides == NULL) { /* before DLPack 1.2: row-major */
         fits = row_major(tensor->ndim, tensor->shape, own);
         strides = own;
     }
-    if (!fits || !extent(tensor->ndim, tensor->shape, strides, element, &low, &high) || high == low)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_dlpack_get_range: the tensor %s",
-                          high == low && fits ? "has no elements, so it covers no memory"
-                                              : "covers more bytes than can be counted");
+    CULVI_REFUSE_IF(!fits || !extent(tensor->ndim, tensor->shape, strides, element, &low, &high) ||
+                        high == low,
+                    NULL, NULL, CULV_REASON_SIZE, "culv_dlpack_get_range: the tensor %s",
+                    high == low && fits ? "has no elements, so it covers no memory"
+                                        : "covers more bytes than can be counted");
     *pointer = (CUdeviceptr)(uintptr_t)tensor->data + tensor->byte_offset + (uint64_t)low;
     *size = (uint64_t)high - (uint64_t)low;
     return CULV_OK;
@@ -162,17 +161,15 @@ static culv_result check_device_type(const culvi_dlpack_memory *memory, culv_dl_
 static culv_result check_shape(const culvi_dlpack_memory *memory, const culv_dlpack_desc *d)
 {
     const culvi_voice *voice = &memory->device->voice;
-    if (d->ndim < 0 || d->ndim > CULV_DLPACK_MAX_DIMENSIONS ||
-        (d->shape == NULL && (d->ndim > 1 || d->strides != NULL)))
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_dlpack_desc.ndim is %" PRId32
-                          "%s; it is 0 to %d, with a shape of as many numbers",
-                          d->ndim, d->shape == NULL ? " and shape is NULL" : "",
-                          CULV_DLPACK_MAX_DIMENSIONS);
+    CULVI_REFUSE_IF(
+        d->ndim < 0 || d->ndim > CULV_DLPACK_MAX_DIMENSIONS ||
+            (d->shape == NULL && (d->ndim > 1 || d->strides != NULL)),
+        voice, memory->label, CULV_REASON_VALUE,
+        "culv_dlpack_desc.ndim is %" PRId32 "%s; it is 0 to %d, with a shape of as many numbers",
+        d->ndim, d->shape == NULL ? " and shape is NULL" : "", CULV_DLPACK_MAX_DIMENSIONS);
     for (int32_t i = 0; d->shape != NULL && i < d->ndim; i++)
-        if (d->shape[i] < 0)
-            return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                              "culv_dlpack_desc.shape[%" PRId32 "] is %" PRId64, i, d->shape[i]);
+        CULVI_REFUSE_IF(d->shape[i] < 0, voice, memory->label, CULV_REASON_SIZE,
+                        "culv_dlpack_desc.shape[%" PRId32 "] is %" PRId64, i, d->shape[i]);
     if (d->offset <= memory->size) return CULV_OK;
     return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                       "culv_dlpack_desc.offset is %" PRIu64 ", but the memory has %" PRIu64
@@ -188,15 +185,15 @@ static culv_result check_elements(const culvi_dlpack_memory *memory, const culv_
     const culv_dl_tensor *t = &tensor->versioned.dl_tensor;
     const uint64_t lane = d->type.bits / 8u;
     int64_t low = 0, high = 0;
-    if (!extent(t->ndim, t->shape, t->strides, element, &low, &high))
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_dlpack_desc: the tensor covers more bytes than can be counted");
+    CULVI_REFUSE_IF(!extent(t->ndim, t->shape, t->strides, element, &low, &high), voice,
+                    memory->label, CULV_REASON_SIZE,
+                    "culv_dlpack_desc: the tensor covers more bytes than can be counted");
     const uint64_t before = 0u - (uint64_t)low;
-    if (before > d->offset || (uint64_t)high > memory->size - d->offset)
-        return culvi_fail(voice, memory->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "culv_dlpack_desc: the tensor needs %" PRIu64 " bytes before and %" PRId64
-                          " after offset %" PRIu64 " of memory that has %" PRIu64 " bytes",
-                          before, high, d->offset, memory->size);
+    CULVI_REFUSE_IF(before > d->offset || (uint64_t)high > memory->size - d->offset, voice,
+                    memory->label, CULV_REASON_RANGE,
+                    "culv_dlpack_desc: the tensor needs %" PRIu64 " bytes before and %" PRId64
+                    " after offset %" PRIu64 " of memory that has %" PRIu64 " bytes",
+                    before, high, d->offset, memory->size);
     /* 16 bytes of complex128 are aligned as its 8 are. */
     const uint64_t alignment = lane > 8 ? 8 : lane;
     /* It is never 0 here: check_type() refuses that. clang-tidy does not see it. */
@@ -260,15 +257,13 @@ culv_result culv_dlpack_to_unversioned(culv_dl_managed_tensor_versioned **tensor
 {
     CULVI_REQUIRE2(NULL, tensor, out);
     if (*tensor == NULL) return culvi_fail_null(NULL, __func__, "*tensor");
-    if ((*tensor)->deleter != delete_versioned)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_dlpack_to_unversioned: the tensor was not made by Culvert; ask its producer for the form without a version");
+    CULVI_REFUSE_IF(
+        (*tensor)->deleter != delete_versioned, NULL, NULL, CULV_REASON_VALUE,
+        "culv_dlpack_to_unversioned: the tensor was not made by Culvert; ask its producer for the form without a version");
     dlpack_tensor *mine = (*tensor)->manager_ctx;
-    if (mine->versioned.flags & CULV_DL_READ_ONLY)
-        return culvi_fail(
-            &mine->device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_dlpack_to_unversioned: the tensor is read-only, and the form without a version cannot say so; leave culv_dlpack_desc.read_only out, or use a consumer that takes DLPack 1.0");
+    CULVI_REFUSE_IF(
+        mine->versioned.flags & CULV_DL_READ_ONLY, &mine->device->voice, NULL, CULV_REASON_USAGE,
+        "culv_dlpack_to_unversioned: the tensor is read-only, and the form without a version cannot say so; leave culv_dlpack_desc.read_only out, or use a consumer that takes DLPack 1.0");
     mine->unversioned.dl_tensor = mine->versioned.dl_tensor;
     mine->unversioned.manager_ctx = mine;
     mine->unversioned.deleter = delete_unversioned;
@@ -291,11 +286,11 @@ culv_result culv_buffer_get_dlpack(culv_buffer *buffer, const culv_dlpack_desc *
     CULVI_REQUIRE(NULL, buffer);
     culv_device *device = buffer->memory->device;
     CULVI_REQUIRE(&device->voice, out);
-    if (culvi_memory_is_registration(buffer->memory))
-        return culvi_fail(
-            &device->voice, buffer->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-            "culv_buffer_get_dlpack: the buffer is a registered one, whose memory CUDA has until the unmap, and a tensor may live longer; copy the bytes at culv_buffer_pointer() into memory of yours, or share a buffer with %s in place of registering it",
-            buffer->memory->words->name);
+    CULVI_REFUSE_IF(
+        culvi_memory_is_registration(buffer->memory), &device->voice, buffer->label,
+        CULV_REASON_OWNED,
+        "culv_buffer_get_dlpack: the buffer is a registered one, whose memory CUDA has until the unmap, and a tensor may live longer; copy the bytes at culv_buffer_pointer() into memory of yours, or share a buffer with %s in place of registering it",
+        buffer->memory->words->name);
     if (buffer->staging != NULL) culvi_late_prepare(device); /* culvi_staging_release() waits */
     const uint64_t at = buffer->pointer - buffer->memory->base;
     CULVI_TRY(culvi_buffer_range(buffer->memory, at, buffer->size, buffer->label, true, &mine));
@@ -333,11 +328,10 @@ culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout, ui
         : layout->row_pitch % element != 0 || outer % element != 0
             ? "a pitch is not a multiple of the element"
             : NULL;
-    if (wrong != NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_dlpack_describe_image: %s (%u channels of %" PRIu64
-                          " bytes, texels of %u bytes)",
-                          wrong, channels, element, layout->bytes_per_block);
+    CULVI_REFUSE_IF(wrong != NULL, NULL, NULL, CULV_REASON_VALUE,
+                    "culv_dlpack_describe_image: %s (%u channels of %" PRIu64
+                    " bytes, texels of %u bytes)",
+                    wrong, channels, element, layout->bytes_per_block);
     int32_t n = 0;
     if (slices || layers) {
         shape[n] = slices ? layout->depth : layout->array_layers;
@@ -385,12 +379,12 @@ culv_result culv_dlpack_hand_over(culv_device *device, CUstream producer, int64_
     bool pushed = false;
     CULVI_REQUIRE(NULL, device);
     if (consumer == CULV_DLPACK_STREAM_NONE) return CULV_OK;
-    if (consumer == 0 || consumer < CULV_DLPACK_STREAM_HOST)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_dlpack_hand_over: the consumer's stream is %" PRId64
-            "; say which default stream is meant: 1 is the legacy one, 2 the thread's own. -1 orders nothing, -2 waits on the host",
-            consumer);
+    CULVI_REFUSE_IF(
+        consumer == 0 || consumer < CULV_DLPACK_STREAM_HOST, &device->voice, NULL,
+        CULV_REASON_VALUE,
+        "culv_dlpack_hand_over: the consumer's stream is %" PRId64
+        "; say which default stream is meant: 1 is the legacy one, 2 the thread's own. -1 orders nothing, -2 waits on the host",
+        consumer);
     if (producer == NULL) producer = CU_STREAM_LEGACY;
     const CUstream to = (CUstream)(uintptr_t)consumer; /* 1 and 2 are CUDA's own numbers */
     if (to == producer) return CULV_OK;

@@ -12,32 +12,25 @@ static culv_result check_call(const culv_device *device, CUdeviceptr pointer, ui
 {
     CULVI_REQUIRE_IN(NULL, function, device);
     const culvi_voice *voice = &device->voice;
-    if (pointer == 0)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: pointer is 0", function);
+    CULVI_REFUSE_IF(pointer == 0, voice, NULL, CULV_REASON_NULL_ARGUMENT, "%s: pointer is 0",
+                    function);
     CULVI_REQUIRE_IN(voice, function, out);
     CULVI_TRY(culvi_handle_type_check(voice, NULL, "the type of what is exported",
                                       CULV_HANDLE_DMA_BUF_FD));
-    if ((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)", function,
-                          flags, (int)CULV_DMA_BUF_PCIE);
-    if (size == 0)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE, "%s: size is 0",
-                          function);
+    CULVI_REFUSE_IF((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0, voice, NULL, CULV_REASON_VALUE,
+                    "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)", function, flags,
+                    (int)CULV_DMA_BUF_PCIE);
+    CULVI_REFUSE_IF(size == 0, voice, NULL, CULV_REASON_SIZE, "%s: size is 0", function);
     uint64_t page = culvi_page_size();
-    if (pointer % page != 0 || size % page != 0)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %s is %#" PRIx64
-                          ", which is not a multiple of the host's page size, %" PRIu64
-                          "; export the pages that the range lies in",
-                          function, pointer % page != 0 ? "pointer" : "size",
-                          pointer % page != 0 ? (uint64_t)pointer : size, page);
-    if (size > UINT64_MAX - pointer)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: a range of %" PRIu64 " bytes at %#" PRIx64
-                          " leaves the address space",
-                          function, size, (uint64_t)pointer);
+    CULVI_REFUSE_IF(pointer % page != 0 || size % page != 0, voice, NULL, CULV_REASON_VALUE,
+                    "%s: %s is %#" PRIx64
+                    ", which is not a multiple of the host's page size, %" PRIu64
+                    "; export the pages that the range lies in",
+                    function, pointer % page != 0 ? "pointer" : "size",
+                    pointer % page != 0 ? (uint64_t)pointer : size, page);
+    CULVI_REFUSE_IF(size > UINT64_MAX - pointer, voice, NULL, CULV_REASON_RANGE,
+                    "%s: a range of %" PRIu64 " bytes at %#" PRIx64 " leaves the address space",
+                    function, size, (uint64_t)pointer);
     return CULV_OK;
 }
 
@@ -55,31 +48,28 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
         return culvi_fail_cuda(
             device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
             "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer);
-    if (type == 0)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: pointer is %#" PRIx64 ", which is not CUDA memory", function,
-                          (uint64_t)pointer);
-    if (managed)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: pointer is %#" PRIx64
-            ", managed memory, which moves and cannot be shared with a graphics API or another process; allocate with cuMemAlloc or cuMemCreate",
-            function, (uint64_t)pointer);
-    if (type == CU_MEMORYTYPE_DEVICE && ordinal != (int)device->ordinal)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s: pointer is %#" PRIx64 ", memory of CUDA device %d; this device is %d '%s'",
-            function, (uint64_t)pointer, ordinal, (int)device->ordinal, device->caps.name);
+    CULVI_REFUSE_IF(type == 0, &device->voice, NULL, CULV_REASON_VALUE,
+                    "%s: pointer is %#" PRIx64 ", which is not CUDA memory", function,
+                    (uint64_t)pointer);
+    CULVI_REFUSE_IF(
+        managed, &device->voice, NULL, CULV_REASON_NOT_EXPORTABLE,
+        "%s: pointer is %#" PRIx64
+        ", managed memory, which moves and cannot be shared with a graphics API or another process; allocate with cuMemAlloc or cuMemCreate",
+        function, (uint64_t)pointer);
+    CULVI_REFUSE_IF(type == CU_MEMORYTYPE_DEVICE && ordinal != (int)device->ordinal, &device->voice,
+                    NULL, CULV_REASON_DEVICE_MISMATCH,
+                    "%s: pointer is %#" PRIx64 ", memory of CUDA device %d; this device is %d '%s'",
+                    function, (uint64_t)pointer, ordinal, (int)device->ordinal, device->caps.name);
     /* Older drivers have no attribute for page-locked host memory, so the driver decides. */
-    if (type == CU_MEMORYTYPE_DEVICE && !device->caps.dma_buf_export)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); export VMM memory as a POSIX file descriptor instead",
-            device->caps.name);
-    if (device->cuda->cuMemGetHandleForAddressRange == NULL)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "the CUDA driver of '%s' lacks cuMemGetHandleForAddressRange",
-                          device->caps.name);
+    CULVI_UNSUPPORTED_IF(
+        type == CU_MEMORYTYPE_DEVICE && !device->caps.dma_buf_export, &device->voice, NULL,
+        CULV_REASON_HANDLE_TYPE,
+        "'%s' cannot make dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); export VMM memory as a POSIX file descriptor instead",
+        device->caps.name);
+    CULVI_UNSUPPORTED_IF(device->cuda->cuMemGetHandleForAddressRange == NULL, &device->voice, NULL,
+                         CULV_REASON_DRIVER_TOO_OLD,
+                         "the CUDA driver of '%s' lacks cuMemGetHandleForAddressRange",
+                         device->caps.name);
     return CULV_OK;
 }
 

@@ -21,17 +21,15 @@ static culv_result check_point(const culv_semaphore_point *point, culv_graph_use
                                const char *call)
 {
     const culv_semaphore *semaphore = point->semaphore;
-    if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
-        return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: the semaphore is binary: each of its signals allows one wait, but a graph may be launched many times; use a timeline",
-            call);
-    if (semaphore->relay != NULL)
-        return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_CAPTURE,
-            "%s: the semaphore is not shared with CUDA but relayed (culvert/shared.h), and a graph has no node for that",
-            call);
+    CULVI_REFUSE_IF(
+        semaphore->type != CULV_SEMAPHORE_TIMELINE, &semaphore->device->voice, semaphore->label,
+        CULV_REASON_VALUE,
+        "%s: the semaphore is binary: each of its signals allows one wait, but a graph may be launched many times; use a timeline",
+        call);
+    CULVI_UNSUPPORTED_IF(
+        semaphore->relay != NULL, &semaphore->device->voice, semaphore->label, CULV_REASON_CAPTURE,
+        "%s: the semaphore is not shared with CUDA but relayed (culvert/shared.h), and a graph has no node for that",
+        call);
     return use == CULV_GRAPH_WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
 }
 
@@ -40,16 +38,14 @@ static culv_result begin(const culv_semaphore_point *points, uint32_t count, cul
                          const char *call, node_params *out, culvi_scope *scope)
 {
     bool relayed;
-    if (use != CULV_GRAPH_SIGNAL && use != CULV_GRAPH_WAIT)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: use is %d; it must be CULV_GRAPH_SIGNAL or CULV_GRAPH_WAIT", call,
-                          (int)use);
+    CULVI_REFUSE_IF(
+        use != CULV_GRAPH_SIGNAL && use != CULV_GRAPH_WAIT, NULL, NULL, CULV_REASON_VALUE,
+        "%s: use is %d; it must be CULV_GRAPH_SIGNAL or CULV_GRAPH_WAIT", call, (int)use);
     culv_result result = culvi_semaphore_check_batch(points, count, call, &relayed);
     if (result != CULV_OK) return result;
-    if (count == 0)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: count is 0; a node has 1 to %d semaphores", call,
-                          CULV_SEMAPHORE_BATCH_MAX);
+    CULVI_REFUSE_IF(count == 0, NULL, NULL, CULV_REASON_VALUE,
+                    "%s: count is 0; a node has 1 to %d semaphores", call,
+                    CULV_SEMAPHORE_BATCH_MAX);
     memset(&out->values, 0, sizeof out->values);
     for (uint32_t i = 0; i < count; i++) {
         result = check_point(&points[i], use, call);

@@ -372,11 +372,10 @@ culv_result culvi_graph_kernel_params(const culvi_graph_node *node, const culv_k
     const CUDA_KERNEL_NODE_PARAMS *from = &node->params.kernel;
     const char *block = NULL;
     size_t size = 0;
-    if (!kernel->params_known)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_KERNEL,
-            "the driver does not tell the parameters of the kernel '%s' (cuFuncGetParamInfo, CUDA 12.4), so a graph's launch of it cannot be recorded",
-            kernel->name);
+    CULVI_UNSUPPORTED_IF(
+        !kernel->params_known, voice, label, CULV_REASON_KERNEL,
+        "the driver does not tell the parameters of the kernel '%s' (cuFuncGetParamInfo, CUDA 12.4), so a graph's launch of it cannot be recorded",
+        kernel->name);
     if (from->func != kernel->function) CULVI_TRY(compare_layouts(node, kernel, label));
     for (void *const *extra = from->extra;
          from->kernelParams == NULL && extra != NULL && *extra != CU_LAUNCH_PARAM_END; extra += 2) {

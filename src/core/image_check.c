@@ -46,10 +46,9 @@ static culv_result check_extent(const culvi_voice *voice, const culv_image_desc 
                                 const char *label)
 {
     const char *rule = NULL;
-    if ((uint32_t)d->type > CULV_IMAGE_CUBE)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.type is %u, which is not a culv_image_type",
-                          (unsigned)d->type);
+    CULVI_REFUSE_IF((uint32_t)d->type > CULV_IMAGE_CUBE, voice, label, CULV_REASON_VALUE,
+                    "culv_image_desc.type is %u, which is not a culv_image_type",
+                    (unsigned)d->type);
     if (d->width == 0 || d->height == 0 || d->depth == 0)
         rule = "no side may be 0";
     else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
@@ -66,46 +65,40 @@ static culv_result check_extent(const culvi_voice *voice, const culv_image_desc 
             "a cube is square and has six layers, an array of n cubes 6n (cuda.h, CUDA_ARRAY3D_CUBEMAP)";
     else if (d->texture_gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
         rule = "gather is for 2D images of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
-    if (rule != NULL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "the image has width %" PRIu32 ", height %" PRIu32 ", depth %" PRIu32
-                          " and %" PRIu32 " array_layers, but %s",
-                          d->width, d->height, d->depth, d->array_layers, rule);
+    CULVI_REFUSE_IF(rule != NULL, voice, label, CULV_REASON_EXTENT,
+                    "the image has width %" PRIu32 ", height %" PRIu32 ", depth %" PRIu32
+                    " and %" PRIu32 " array_layers, but %s",
+                    d->width, d->height, d->depth, d->array_layers, rule);
     uint32_t most = culvi_image_most_levels(d->width, d->height, d->depth);
-    if (d->mip_levels > most)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          " texels have at most %" PRIu32 " levels",
-                          d->mip_levels, d->width, d->height, d->depth, most);
+    CULVI_REFUSE_IF(d->mip_levels > most, voice, label, CULV_REASON_EXTENT,
+                    "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                    " texels have at most %" PRIu32 " levels",
+                    d->mip_levels, d->width, d->height, d->depth, most);
     return CULV_OK;
 }
 
 static culv_result check_format(const culvi_voice *voice, const culvi_format *row,
                                 const culv_image_desc *d, const char *label)
 {
-    if (row == NULL)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_image_desc.format is %u, which is no format of culvert/format_list.h",
-            (unsigned)d->format);
-    if (!row->mapped)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
-                          "culv_image_desc.format is %s: %s", row->name,
-                          culvi_format_tell_why(row).text);
-    if (row->planes > 1 && d->video_encode_decode != 0)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_desc.video_encode_decode is set, but the planes of %s are arrays of plain formats, and CUDA has no video arrays of those; leave it 0",
-            row->name);
-    if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.texels is %u, which is not a culv_texels",
-                          (unsigned)d->texels);
-    if (d->texels == CULV_TEXELS_NORMALIZED && row->normalized_format == 0)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_image_desc.texels is NORMALIZED, but CUDA has no normalized array format like %s; map it as STORED",
-            row->name);
+    CULVI_UNSUPPORTED_IF(
+        row == NULL, voice, label, CULV_REASON_FORMAT,
+        "culv_image_desc.format is %u, which is no format of culvert/format_list.h",
+        (unsigned)d->format);
+    CULVI_UNSUPPORTED_IF(!row->mapped, voice, label, row->reason,
+                         "culv_image_desc.format is %s: %s", row->name,
+                         culvi_format_tell_why(row).text);
+    CULVI_REFUSE_IF(
+        row->planes > 1 && d->video_encode_decode != 0, voice, label, CULV_REASON_USAGE,
+        "culv_image_desc.video_encode_decode is set, but the planes of %s are arrays of plain formats, and CUDA has no video arrays of those; leave it 0",
+        row->name);
+    CULVI_REFUSE_IF((uint32_t)d->texels > CULV_TEXELS_NORMALIZED, voice, label, CULV_REASON_VALUE,
+                    "culv_image_desc.texels is %u, which is not a culv_texels",
+                    (unsigned)d->texels);
+    CULVI_UNSUPPORTED_IF(
+        d->texels == CULV_TEXELS_NORMALIZED && row->normalized_format == 0, voice, label,
+        CULV_REASON_FORMAT,
+        "culv_image_desc.texels is NORMALIZED, but CUDA has no normalized array format like %s; map it as STORED",
+        row->name);
     return CULV_OK;
 }
 
@@ -132,25 +125,22 @@ culv_result culvi_image_check_planes(const culv_memory *memory, const char *labe
                                      const uint64_t *plane_offsets, const uint64_t *size)
 {
     const culvi_voice *voice = &memory->device->voice;
-    if (memory->dedicated)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "the import is dedicated, but an image of format %s is bound plane by plane (in Vulkan DISJOINT), and a dedicated allocation cannot hold such an image",
-            row->name);
-    if (offset != 0)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "offset is %" PRIu64
-            ", but the format %s has several planes, and plane_offsets say where each was bound; leave offset 0",
-            offset, row->name);
+    CULVI_REFUSE_IF(
+        memory->dedicated, voice, label, CULV_REASON_DEDICATED,
+        "the import is dedicated, but an image of format %s is bound plane by plane (in Vulkan DISJOINT), and a dedicated allocation cannot hold such an image",
+        row->name);
+    CULVI_REFUSE_IF(
+        offset != 0, voice, label, CULV_REASON_RANGE,
+        "offset is %" PRIu64
+        ", but the format %s has several planes, and plane_offsets say where each was bound; leave offset 0",
+        offset, row->name);
     for (uint32_t i = 0; i < row->planes; i++) {
         uint64_t at = plane_offsets[i];
-        if (at >= memory->size || size[i] > memory->size - at)
-            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "plane %" PRIu32 " of the %s image needs %" PRIu64
-                              " bytes from plane_offsets[%" PRIu32 "] on, which is %" PRIu64
-                              ", but the allocation has %" PRIu64 " bytes",
-                              i, row->name, size[i], i, at, memory->size);
+        CULVI_REFUSE_IF(
+            at >= memory->size || size[i] > memory->size - at, voice, label, CULV_REASON_RANGE,
+            "plane %" PRIu32 " of the %s image needs %" PRIu64 " bytes from plane_offsets[%" PRIu32
+            "] on, which is %" PRIu64 ", but the allocation has %" PRIu64 " bytes",
+            i, row->name, size[i], i, at, memory->size);
         for (uint32_t k = 0; k < i; k++) {
             uint64_t other = plane_offsets[k];
             if (at >= other + size[k] || other >= at + size[i]) continue;
@@ -180,13 +170,11 @@ culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label
                                      const uint64_t *plane_offsets)
 {
     for (uint32_t i = planes > 1 ? planes : 0; i < CULVI_PLANES; i++)
-        if (plane_offsets[i] != 0)
-            return culvi_fail(
-                voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                "plane_offsets[%" PRIu32 "] is %" PRIu64 ", but the image has %s; leave it 0", i,
-                plane_offsets[i],
-                planes > 1 ? "two planes"
-                           : "no planes that are bound separately (set offset instead)");
+        CULVI_REFUSE_IF(
+            plane_offsets[i] != 0, voice, label, CULV_REASON_RANGE,
+            "plane_offsets[%" PRIu32 "] is %" PRIu64 ", but the image has %s; leave it 0", i,
+            plane_offsets[i],
+            planes > 1 ? "two planes" : "no planes that are bound separately (set offset instead)");
     return CULV_OK;
 }
 
@@ -212,30 +200,26 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
                                    const culv_image_desc *d, const char *label)
 {
     const culvi_voice *voice = &memory->device->voice;
-    if (memory->handle_type == CULV_HANDLE_DMA_BUF_FD)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); share a buffer, or an image by its rows (%s)",
-            memory->words->map_rows);
-    if (memory->way != CULVI_MEMORY_IMPORTED)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH,
-            "the memory lies on another GPU than '%s', and drivers map images as arrays on their own GPU alone (measured); share a buffer and copy it into the image on that GPU",
-            memory->device->caps.name);
+    CULVI_UNSUPPORTED_IF(
+        memory->handle_type == CULV_HANDLE_DMA_BUF_FD, voice, label, CULV_REASON_HANDLE_TYPE,
+        "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); share a buffer, or an image by its rows (%s)",
+        memory->words->map_rows);
+    CULVI_UNSUPPORTED_IF(
+        memory->way != CULVI_MEMORY_IMPORTED, voice, label, CULV_REASON_DEVICE_MISMATCH,
+        "the memory lies on another GPU than '%s', and drivers map images as arrays on their own GPU alone (measured); share a buffer and copy it into the image on that GPU",
+        memory->device->caps.name);
     culv_result result = check_format(voice, row, d, label);
     if (result == CULV_OK) result = check_extent(voice, d, label);
     if (result == CULV_OK) result = check_chroma(voice, row, d, label);
     if (result != CULV_OK) return result;
-    if (memory->dedicated && d->offset != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the import is dedicated, but offset is %" PRIu64
-                          "; a dedicated allocation holds its one resource at offset 0",
-                          d->offset);
-    if (row->dedicated && !memory->own && !memory->dedicated)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "CUDA finds the texels of %s images only in a dedicated allocation, and reads wrong bytes from other memory without an error (measured on an H200): make it a dedicated allocation (%s) and import it with dedicated set",
-            row->name, memory->words->dedicated);
+    CULVI_REFUSE_IF(memory->dedicated && d->offset != 0, voice, label, CULV_REASON_DEDICATED,
+                    "the import is dedicated, but offset is %" PRIu64
+                    "; a dedicated allocation holds its one resource at offset 0",
+                    d->offset);
+    CULVI_REFUSE_IF(
+        row->dedicated && !memory->own && !memory->dedicated, voice, label, CULV_REASON_DEDICATED,
+        "CUDA finds the texels of %s images only in a dedicated allocation, and reads wrong bytes from other memory without an error (measured on an H200): make it a dedicated allocation (%s) and import it with dedicated set",
+        row->name, memory->words->dedicated);
     if (!memory->own) result = check_place(memory, row, d, label);
     return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label)
                              : result;

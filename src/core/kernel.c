@@ -95,9 +95,7 @@ culv_result culv_kernels_load_data(culv_device *device, const void *data, size_t
     CULVI_REQUIRE_WITH2(device, &device->voice, data, out);
     const culvi_voice *voice = &device->voice;
     const char *name = label != NULL ? label : "data";
-    if (size == 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_kernels_load_data: size is 0");
+    CULVI_REFUSE_IF(size == 0, voice, label, CULV_REASON_SIZE, "culv_kernels_load_data: size is 0");
     const culvi_kernel_file kind = culvi_kernel_data_kind(data, size);
     CULVI_TRY(culvi_kernel_kind_check(device, kind, name, label, data, size));
     if (size == SIZE_MAX) return culvi_fail_host_memory(voice, label);
@@ -120,9 +118,8 @@ culv_result culv_kernels_load(culv_device *device, const char *directory, const 
     CULVI_REQUIRE3(&device->voice, directory, name, out);
     const char *suffix = device->caps.is_software ? "soft.so" : "fatbin";
     const size_t a = strlen(directory), b = strlen(name), rest = sizeof "/." + strlen(suffix);
-    if (b == 0)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_kernels_load: name is empty");
+    CULVI_REFUSE_IF(b == 0, &device->voice, NULL, CULV_REASON_VALUE,
+                    "culv_kernels_load: name is empty");
     if (a > SIZE_MAX - rest || b > SIZE_MAX - rest - a)
         return culvi_fail_host_memory(&device->voice, NULL);
     char *path = culvi_alloc(a + b + rest);
@@ -317,14 +314,13 @@ culv_result culv_kernels_get(culv_kernels *kernels, const char *name, culv_kerne
 culv_result culvi_kernel_check_count(const culv_kernel *kernel, size_t num_args)
 {
     const culvi_voice *voice = &kernel->owner->device->voice;
-    if (num_args > CULV_KERNEL_ARGS_MAX)
-        return culvi_fail(voice, kernel->owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%zu arguments for the kernel '%s', and CULV_KERNEL_ARGS_MAX is %d",
-                          num_args, kernel->name, CULV_KERNEL_ARGS_MAX);
-    if (kernel->params_known && num_args != kernel->num_params)
-        return culvi_fail(voice, kernel->owner->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
-                          "the kernel '%s' takes %" PRIu32 " arguments, and %zu were passed",
-                          kernel->name, kernel->num_params, num_args);
+    CULVI_REFUSE_IF(num_args > CULV_KERNEL_ARGS_MAX, voice, kernel->owner->label, CULV_REASON_VALUE,
+                    "%zu arguments for the kernel '%s', and CULV_KERNEL_ARGS_MAX is %d", num_args,
+                    kernel->name, CULV_KERNEL_ARGS_MAX);
+    CULVI_REFUSE_IF(kernel->params_known && num_args != kernel->num_params, voice,
+                    kernel->owner->label, CULV_REASON_KERNEL,
+                    "the kernel '%s' takes %" PRIu32 " arguments, and %zu were passed",
+                    kernel->name, kernel->num_params, num_args);
     return CULV_OK;
 }
 
@@ -450,12 +446,12 @@ static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_ke
         out->block_size = c->params_size;
         return CULV_OK;
     }
-    if (c->params_size < kernel->params_size || c->params_size - kernel->params_size >= 16)
-        return culvi_fail(&kernel->owner->device->voice, kernel->owner->label, CULV_ERROR_INVALID,
-                          CULV_REASON_KERNEL,
-                          "the arguments of the kernel '%s' are a block of %" PRIu32
-                          " bytes, and culv_kernel_call.params_size is %zu",
-                          kernel->name, kernel->params_size, c->params_size);
+    CULVI_REFUSE_IF(c->params_size < kernel->params_size ||
+                        c->params_size - kernel->params_size >= 16,
+                    &kernel->owner->device->voice, kernel->owner->label, CULV_REASON_KERNEL,
+                    "the arguments of the kernel '%s' are a block of %" PRIu32
+                    " bytes, and culv_kernel_call.params_size is %zu",
+                    kernel->name, kernel->params_size, c->params_size);
     for (uint32_t i = 0; i < kernel->num_params; i++)
         culvi_kernel_param(out, i, (const char *)block + kernel->offsets[i]);
     out->count = kernel->num_params;
@@ -469,10 +465,10 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call *c, const char *
     if (c->kernel == NULL) return culvi_fail_null(NULL, function, "call->kernel");
     const culv_kernels *owner = c->kernel->owner;
     const culvi_voice *voice = &owner->device->voice;
-    if (c->params != NULL && (c->args != NULL || c->num_args > 0))
-        return culvi_fail(
-            voice, owner->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_kernel_call: args and params are both set; pass the arguments one by one, or all of them as one block");
+    CULVI_REFUSE_IF(
+        c->params != NULL && (c->args != NULL || c->num_args > 0), voice, owner->label,
+        CULV_REASON_VALUE,
+        "culv_kernel_call: args and params are both set; pass the arguments one by one, or all of them as one block");
     if (c->params != NULL) return read_block(c, in_queue, values);
     if (c->queue_params != NULL || c->params_size > 0)
         return culvi_fail_null(voice, function, "call->params");

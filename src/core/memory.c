@@ -284,11 +284,9 @@ culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc
 {
     CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     CULVI_READ(&device->voice, culv_memory_desc, d, desc);
-    if (d.size == 0)
-        return culvi_fail(
-            &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
-            culvi_words_of_handle(d.handle.type)->size);
+    CULVI_REFUSE_IF(d.size == 0, &device->voice, d.label, CULV_REASON_SIZE,
+                    "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
+                    culvi_words_of_handle(d.handle.type)->size);
     culvi_import import = how_to_import(device, &d);
     culv_result result = culvi_import_check(device, &import, &d.exporter);
     return result == CULV_OK ? import_checked(device, culvi_words_of_handle(d.handle.type), &import,

@@ -75,12 +75,11 @@ static culv_result show(culv_registration *r)
         if (code != CUDA_SUCCESS)
             return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsResourceGetMappedPointer",
                                    CULV_REASON_DRIVER_REFUSED, "the mapped buffer has no pointer");
-        if (size != r->size)
-            return culvi_fail(
-                voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                "the buffer had %" PRIu64
-                " bytes when it was registered and has %zu now; culv_registration_destroy() it, and register it again after each change of its size",
-                r->size, size);
+        CULVI_REFUSE_IF(
+            size != r->size, voice_of(r), label_of(r), CULV_REASON_SIZE,
+            "the buffer had %" PRIu64
+            " bytes when it was registered and has %zu now; culv_registration_destroy() it, and register it again after each change of its size",
+            r->size, size);
         r->buffer.pointer = pointer;
         return CULV_OK;
     }
@@ -265,16 +264,13 @@ static culv_result fail_apart(const batch *b, uint32_t i)
 {
     const culv_registration *first = b->list[0], *r = b->list[i];
     if (r == NULL) return culvi_fail_null(voice_of(first), b->call, "an entry of the list");
-    if (r->registrar != first->registrar)
-        return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): entry %" PRIu32
-                          " is %s's and entry 0 is %s's; make a call for each API",
-                          b->call, i, r->registrar->words->name, first->registrar->words->name);
-    if (r->attachment != first->attachment)
-        return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): entry %" PRIu32
-                          " was registered by another attachment than entry 0",
-                          b->call, i);
+    CULVI_REFUSE_IF(r->registrar != first->registrar, voice_of(first), label_of(r),
+                    CULV_REASON_VALUE,
+                    "%s(): entry %" PRIu32 " is %s's and entry 0 is %s's; make a call for each API",
+                    b->call, i, r->registrar->words->name, first->registrar->words->name);
+    CULVI_REFUSE_IF(
+        r->attachment != first->attachment, voice_of(first), label_of(r), CULV_REASON_VALUE,
+        "%s(): entry %" PRIu32 " was registered by another attachment than entry 0", b->call, i);
     return culvi_fail(voice_of(first), label_of(r), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                       "%s(): entry %" PRIu32 " belongs to another device than entry 0", b->call, i);
 }
@@ -302,9 +298,8 @@ static culv_result fail_turn(const batch *b, uint32_t i, bool map)
 {
     const culv_registration *r = b->list[i];
     for (uint32_t before = 0; before < i; before++)
-        if (b->list[before] == r)
-            return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "%s(): entry %" PRIu32 " is in the list twice", b->call, i);
+        CULVI_REFUSE_IF(b->list[before] == r, voice_of(r), label_of(r), CULV_REASON_VALUE,
+                        "%s(): entry %" PRIu32 " is in the list twice", b->call, i);
     return map ? culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_MAPPED,
                             "%s(): entry %" PRIu32 " is mapped already; unmap it first", b->call, i)
                : culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
@@ -340,11 +335,11 @@ static culv_result check_stream(const batch *b)
     const culv_registration *first = b->list[0];
     culvi_capture capture = CULVI_NOT_CAPTURED;
     CUresult code = culvi_stream_capture(b->device, b->stream, &capture);
-    if (code == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
-        return culvi_fail(
-            voice_of(first), label_of(first), CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-            "%s(): the stream %p %s being captured, and a graph can hold no map; map before the capture",
-            b->call, (void *)b->stream, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
+    CULVI_REFUSE_IF(
+        code == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED, voice_of(first), label_of(first),
+        CULV_REASON_CAPTURE,
+        "%s(): the stream %p %s being captured, and a graph can hold no map; map before the capture",
+        b->call, (void *)b->stream, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
     return CULV_OK;
 }
 
@@ -505,9 +500,8 @@ culv_result culv_registration_get_array(const culv_registration *registration, u
     culv_device *device = r->device;
     const culv_image *image = r->image;
     CUarray array = NULL;
-    if (image == NULL)
-        return culvi_fail(voice_of(r), label_of(r), CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s(): it is a buffer, which has a pointer and no arrays", __func__);
+    CULVI_REFUSE_IF(image == NULL, voice_of(r), label_of(r), CULV_REASON_USAGE,
+                    "%s(): it is a buffer, which has a pointer and no arrays", __func__);
     CULVI_TRY(culvi_image_check_call(image, level, image->desc.mip_levels, "level", out, __func__));
     CULVI_TRY(
         culvi_image_check_call(image, layer, image->desc.array_layers, "layer", out, __func__));

@@ -47,15 +47,15 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
 {
     const culvi_voice *voice = &device->voice;
     CULVI_TRY(culvi_semaphore_check_type(voice, desc->label, "culv_semaphore_desc", desc->type));
-    if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
-        return culvi_fail(
-            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_semaphore_desc.%s is for binary semaphores; a timeline's values are always checked",
-            desc->untracked ? "untracked" : "signal_pending");
-    if (desc->type == CULV_SEMAPHORE_BINARY && desc->value != 0)
-        return culvi_fail(
-            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_semaphore_desc.value is for timelines; for a binary semaphore set signal_pending");
+    CULVI_REFUSE_IF(
+        desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending), voice,
+        desc->label, CULV_REASON_VALUE,
+        "culv_semaphore_desc.%s is for binary semaphores; a timeline's values are always checked",
+        desc->untracked ? "untracked" : "signal_pending");
+    CULVI_REFUSE_IF(
+        desc->type == CULV_SEMAPHORE_BINARY && desc->value != 0, voice, desc->label,
+        CULV_REASON_VALUE,
+        "culv_semaphore_desc.value is for timelines; for a binary semaphore set signal_pending");
     return culvi_import_check(device, import, &desc->exporter);
 }
 
@@ -90,11 +90,11 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
                                   const culvi_import *import, const culv_semaphore_desc *d,
                                   culv_semaphore **out)
 {
-    if (d->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
-        return culvi_fail(
-            &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-            "'%s' does not import timeline semaphores (CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
-            device->caps.name);
+    CULVI_UNSUPPORTED_IF(
+        d->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores, &device->voice,
+        d->label, CULV_REASON_DRIVER_TOO_OLD,
+        "'%s' does not import timeline semaphores (CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
+        device->caps.name);
     CULVI_NEW(culv_semaphore, semaphore, &device->voice, d->label);
     semaphore->device = device;
     semaphore->words = words;

@@ -34,21 +34,19 @@ culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t
 {
     uint64_t last = culvi_semaphore_last(semaphore);
     /* ID3D12Fence::GetCompletedValue: of a removed device. */
-    if (value == UINT64_MAX && semaphore->words->api == CULV_NATIVE_D3D)
-        return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "value %" PRIu64
-            " (UINT64_MAX) is what a fence of a removed device has; signal a smaller one",
-            value);
+    CULVI_REFUSE_IF(value == UINT64_MAX && semaphore->words->api == CULV_NATIVE_D3D,
+                    &semaphore->device->voice, semaphore->label, CULV_REASON_VALUE,
+                    "value %" PRIu64
+                    " (UINT64_MAX) is what a fence of a removed device has; signal a smaller one",
+                    value);
     if (value > last)
         return semaphore->present.read != NULL ? check_counter(semaphore, value) : CULV_OK;
-    if (last == UINT64_MAX)
-        return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-            CULV_REASON_TIMELINE_BACKWARDS,
-            "value %" PRIu64 " does not exceed %" PRIu64
-            " (UINT64_MAX), which was signaled or promised before; no value is left, make a new timeline",
-            value, last);
+    CULVI_REFUSE_IF(
+        last == UINT64_MAX, &semaphore->device->voice, semaphore->label,
+        CULV_REASON_TIMELINE_BACKWARDS,
+        "value %" PRIu64 " does not exceed %" PRIu64
+        " (UINT64_MAX), which was signaled or promised before; no value is left, make a new timeline",
+        value, last);
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
         CULV_REASON_TIMELINE_BACKWARDS,
@@ -61,15 +59,13 @@ culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t
 static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint32_t state)
 {
     const culvi_voice *voice = &semaphore->device->voice;
-    if (way == SIGNAL)
-        return culvi_fail(
-            voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-            "the binary semaphore is signaled already (by %s) and nobody has waited for it since; submit the wait and report it with culv_semaphore_mark_waited(), or use one semaphore for each direction",
-            state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "the other API");
-    if (state == CULVI_SIGNALED_BY_CUDA)
-        return culvi_fail(
-            voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_SAME_SIDE,
-            "the binary semaphore was signaled by CUDA, so the other API must wait for it; between CUDA streams use an event");
+    CULVI_REFUSE_IF(
+        way == SIGNAL, voice, semaphore->label, CULV_REASON_DOUBLE_SIGNAL,
+        "the binary semaphore is signaled already (by %s) and nobody has waited for it since; submit the wait and report it with culv_semaphore_mark_waited(), or use one semaphore for each direction",
+        state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "the other API");
+    CULVI_REFUSE_IF(
+        state == CULVI_SIGNALED_BY_CUDA, voice, semaphore->label, CULV_REASON_SAME_SIDE,
+        "the binary semaphore was signaled by CUDA, so the other API must wait for it; between CUDA streams use an event");
     return culvi_fail(
         voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
         "nobody has signaled the binary semaphore since its last wait; submit the other API's signal first and report it with culv_semaphore_mark_signaled()");
@@ -82,10 +78,9 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
     if (semaphore->type == CULV_SEMAPHORE_TIMELINE) {
         return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
     }
-    if (point->value != 0)
-        return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
+    CULVI_REFUSE_IF(point->value != 0, &semaphore->device->voice, semaphore->label,
+                    CULV_REASON_VALUE,
+                    "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
     if (semaphore->untracked) return CULV_OK;
     uint32_t state = way == SIGNAL ? CULVI_UNSIGNALED : CULVI_SIGNALED_BY_PEER;
     uint32_t next = way == SIGNAL ? CULVI_SIGNALED_BY_CUDA : CULVI_UNSIGNALED;
@@ -314,31 +309,27 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
 {
     *relayed = false;
     CULVI_REQUIRE_IN(NULL, call, points);
-    if (count > CULV_SEMAPHORE_BATCH_MAX)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: count is %" PRIu32 "; a batch has at most %d semaphores", call,
-                          count, CULV_SEMAPHORE_BATCH_MAX);
+    CULVI_REFUSE_IF(count > CULV_SEMAPHORE_BATCH_MAX, NULL, NULL, CULV_REASON_VALUE,
+                    "%s: count is %" PRIu32 "; a batch has at most %d semaphores", call, count,
+                    CULV_SEMAPHORE_BATCH_MAX);
     for (uint32_t i = 0; i < count; i++) {
         const culv_semaphore *semaphore = points[i].semaphore;
-        if (semaphore == NULL)
-            return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "%s: points[%" PRIu32 "].semaphore is NULL", call, i);
+        CULVI_REFUSE_IF(semaphore == NULL, NULL, NULL, CULV_REASON_NULL_ARGUMENT,
+                        "%s: points[%" PRIu32 "].semaphore is NULL", call, i);
         *relayed = *relayed || semaphore->relay != NULL;
-        if (semaphore->device != points[0].semaphore->device)
-            return culvi_fail(
-                &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH,
-                "%s: points[%" PRIu32
-                "] is of another culv_device ('%s', CUDA device %d) than points[0] ('%s', CUDA device %d); make one call for each",
-                call, i, semaphore->device->caps.name, (int)semaphore->device->ordinal,
-                points[0].semaphore->device->caps.name, (int)points[0].semaphore->device->ordinal);
+        CULVI_REFUSE_IF(
+            semaphore->device != points[0].semaphore->device, &semaphore->device->voice,
+            semaphore->label, CULV_REASON_DEVICE_MISMATCH,
+            "%s: points[%" PRIu32
+            "] is of another culv_device ('%s', CUDA device %d) than points[0] ('%s', CUDA device %d); make one call for each",
+            call, i, semaphore->device->caps.name, (int)semaphore->device->ordinal,
+            points[0].semaphore->device->caps.name, (int)points[0].semaphore->device->ordinal);
         for (uint32_t k = 0; k < i; k++)
-            if (points[k].semaphore == semaphore)
-                return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                                  CULV_REASON_VALUE,
-                                  "%s: points[%" PRIu32 "] and points[%" PRIu32
-                                  "] are the same semaphore",
-                                  call, k, i);
+            CULVI_REFUSE_IF(points[k].semaphore == semaphore, &semaphore->device->voice,
+                            semaphore->label, CULV_REASON_VALUE,
+                            "%s: points[%" PRIu32 "] and points[%" PRIu32
+                            "] are the same semaphore",
+                            call, k, i);
     }
     return CULV_OK;
 }
@@ -456,11 +447,9 @@ culv_result culvi_semaphore_unblock(culv_semaphore *semaphore, uint64_t value)
     const culvi_relay *relay = semaphore->relay;
     if (relay != NULL && relay->path == CULV_SHARING_PEER)
         return culvi_semaphore_unblock(relay->peer, value);
-    if (relay != NULL)
-        return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_NO_FORCE,
-            "CUDA cannot signal the semaphore in place of another side: it goes through the host");
+    CULVI_UNSUPPORTED_IF(
+        relay != NULL, &semaphore->device->voice, semaphore->label, CULV_REASON_NO_FORCE,
+        "CUDA cannot signal the semaphore in place of another side: it goes through the host");
     uint64_t before = atomic_load_explicit(reached(semaphore), memory_order_relaxed);
     do {
         if (before >= value) return CULV_OK;

@@ -260,18 +260,18 @@ static culv_result check_field(const culv_image *image, culv_image_field *f, con
 {
     const culvi_voice *voice = &image->memory->device->voice;
     if (f->row_pitch == 0) f->row_pitch = part->row_bytes;
-    if (f->row_pitch < part->row_bytes || f->row_pitch > SIZE_MAX / 2)
-        return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_field.row_pitch is %" PRIu64 "; a row of level %" PRIu32
-                          " has %" PRIu64 " bytes",
-                          f->row_pitch, f->level, part->row_bytes);
+    CULVI_REFUSE_IF(f->row_pitch < part->row_bytes || f->row_pitch > SIZE_MAX / 2, voice,
+                    image->label, CULV_REASON_VALUE,
+                    "culv_image_field.row_pitch is %" PRIu64 "; a row of level %" PRIu32
+                    " has %" PRIu64 " bytes",
+                    f->row_pitch, f->level, part->row_bytes);
     if (f->slice_pitch == 0) f->slice_pitch = f->row_pitch * part->rows;
-    if (f->slice_pitch % f->row_pitch != 0 || f->slice_pitch / f->row_pitch < part->rows)
-        return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_field.slice_pitch is %" PRIu64
-                          "; it is a multiple of row_pitch (%" PRIu64 ") and covers the %" PRIu32
-                          " rows of a slice or layer",
-                          f->slice_pitch, f->row_pitch, part->rows);
+    CULVI_REFUSE_IF(
+        f->slice_pitch % f->row_pitch != 0 || f->slice_pitch / f->row_pitch < part->rows, voice,
+        image->label, CULV_REASON_VALUE,
+        "culv_image_field.slice_pitch is %" PRIu64 "; it is a multiple of row_pitch (%" PRIu64
+        ") and covers the %" PRIu32 " rows of a slice or layer",
+        f->slice_pitch, f->row_pitch, part->rows);
     /* With a srcHeight of more than 1, the layers behind the first one of a 1D array came out wrong
      * on NVIDIA's driver (580). */
     if (part->rows == 1) f->row_pitch = f->slice_pitch;
@@ -332,9 +332,8 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
     CULVI_TRY(culvi_image_check_call(image, 0, 1, "level", field, "culv_image_write"));
     const culvi_voice *voice = &image->memory->device->voice;
     CULVI_READ(voice, culv_image_field, f, field);
-    if (f.pointer == 0)
-        return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_image_write: culv_image_field.pointer is 0");
+    CULVI_REFUSE_IF(f.pointer == 0, voice, image->label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_image_write: culv_image_field.pointer is 0");
     CULVI_TRY(culvi_image_check_call(image, f.level, image->desc.mip_levels, "level", field,
                                      "culv_image_write"));
     CULVI_TRY(culvi_image_check_call(image, f.plane, culvi_image_planes(image), "plane", field,

@@ -173,10 +173,10 @@ culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row
 
 culv_result culvi_image_check_arrays(const culv_image *image)
 {
-    if (atomic_load_explicit(&image->away, memory_order_relaxed))
-        return culvi_fail(
-            &image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-            "the registered image is not mapped, so it has no arrays, surfaces or textures; those of an earlier map are gone: map it, then ask anew");
+    CULVI_REFUSE_IF(
+        atomic_load_explicit(&image->away, memory_order_relaxed), &image->memory->device->voice,
+        image->label, CULV_REASON_NOT_MAPPED,
+        "the registered image is not mapped, so it has no arrays, surfaces or textures; those of an earlier map are gone: map it, then ask anew");
     if (image->staging == NULL || !image->staging->linear) return CULV_OK;
     return culvi_fail(
         &image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,

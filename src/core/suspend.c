@@ -79,12 +79,11 @@ static culv_result check_counts(const culv_device *device)
 {
     const culvi_tie *tie = device->ties;
     if (tie != NULL) return refuse(device, tie->label, CULV_REASON_MAPPED, tie->kind, tie->what);
-    if (device->counts.registrations > 0)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
-            "culv_device_suspend: %" PRIu64
-            " objects of a graphics API are registered; unregister them before, and register them again after culv_device_resume(). Nothing was given up",
-            device->counts.registrations);
+    CULVI_REFUSE_IF(
+        device->counts.registrations > 0, &device->voice, NULL, CULV_REASON_MAPPED,
+        "culv_device_suspend: %" PRIu64
+        " objects of a graphics API are registered; unregister them before, and register them again after culv_device_resume(). Nothing was given up",
+        device->counts.registrations);
     if (device->peers == NULL) return CULV_OK;
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
@@ -199,13 +198,12 @@ culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *de
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_READ(voice, culv_suspend_desc, d, desc);
-    if ((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX)
-        return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "culv_device_suspend: CUDA has checkpoints on Linux alone (cuda.h)");
-    if (device->suspended)
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_device_suspend: the device is suspended already; call culv_device_resume()");
+    CULVI_UNSUPPORTED_IF((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX, voice, NULL,
+                         CULV_REASON_HANDLE_TYPE,
+                         "culv_device_suspend: CUDA has checkpoints on Linux alone (cuda.h)");
+    CULVI_REFUSE_IF(
+        device->suspended, voice, NULL, CULV_REASON_NOT_READY,
+        "culv_device_suspend: the device is suspended already; call culv_device_resume()");
     culv_result result = check(device, d.imports_live != 0);
     if (result == CULV_OK) result = check_capture(device);
     if (result == CULV_OK) result = finish_work(device);
@@ -245,9 +243,8 @@ culv_result culv_device_resume(culv_device *device, const culv_resume_desc *desc
     CULVI_REQUIRE(NULL, device);
     const culvi_voice *voice = &device->voice;
     CULVI_READ(voice, culv_resume_desc, d, desc);
-    if (!device->suspended)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          "culv_device_resume: the device is not suspended");
+    CULVI_REFUSE_IF(!device->suspended, voice, NULL, CULV_REASON_NOT_READY,
+                    "culv_device_resume: the device is not suspended");
     device->suspended = false;
     CULVI_TRY_OR(culvi_enter(device, &scope, NULL), device->suspended = true);
     culvi_mutex_lock(&device->lock);

@@ -83,14 +83,13 @@ static culv_result check_ranges(const culv_image *image, const culvi_format *row
     const culvi_voice *voice = &image->memory->device->voice;
     uint32_t levels = image->desc.mip_levels;
     uint32_t layers = image->desc.array_layers;
-    if (d->base_level >= levels || d->level_count > levels - d->base_level ||
-        d->base_layer >= layers || d->layer_count > layers - d->base_layer)
-        return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                          "culv_texture_desc names %" PRIu32 " levels from %" PRIu32
-                          " on and %" PRIu32 " layers from %" PRIu32
-                          " on (0: all the rest), but the image has %" PRIu32 " and %" PRIu32,
-                          d->level_count, d->base_level, d->layer_count, d->base_layer, levels,
-                          layers);
+    CULVI_REFUSE_IF(d->base_level >= levels || d->level_count > levels - d->base_level ||
+                        d->base_layer >= layers || d->layer_count > layers - d->base_layer,
+                    voice, image->label, CULV_REASON_LEVEL,
+                    "culv_texture_desc names %" PRIu32 " levels from %" PRIu32 " on and %" PRIu32
+                    " layers from %" PRIu32 " on (0: all the rest), but the image has %" PRIu32
+                    " and %" PRIu32,
+                    d->level_count, d->base_level, d->layer_count, d->base_layer, levels, layers);
     if (d->level_count == 0) d->level_count = levels - d->base_level;
     if (d->layer_count == 0) d->layer_count = layers - d->base_layer;
     if (image->desc.type == CULV_IMAGE_CUBE && d->layer_count != layers)

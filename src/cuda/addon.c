@@ -47,9 +47,8 @@ culv_result culv_device_fail(culv_device *device, const char *object, const culv
     if (e.result == CULV_OK && e.native_api == CULV_NATIVE_CUDA && device != NULL)
         return culvi_fail_cuda(device, object, (CUresult)e.native_code, e.native_call, e.reason,
                                "%s", e.message);
-    if (e.result >= 0)
-        return culvi_fail(voice, object, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: result is %d, which is no error", __func__, (int)e.result);
+    CULVI_REFUSE_IF(e.result >= 0, voice, object, CULV_REASON_VALUE,
+                    "%s: result is %d, which is no error", __func__, (int)e.result);
     return culvi_fail_native(voice, object, e.result, e.reason, e.native_api, e.native_code,
                              e.native_call, "%s", e.message);
 }
@@ -59,9 +58,8 @@ culv_result culv_addon_object_create(culv_device *device, const culv_addon_objec
 {
     CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     CULVI_READ(&device->voice, culv_addon_object_desc, d, desc);
-    if (d.kind == NULL)
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_addon_object_desc.kind is NULL");
+    CULVI_REFUSE_IF(d.kind == NULL, &device->voice, d.label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_addon_object_desc.kind is NULL");
     CULVI_NEW(culv_addon_object, o, &device->voice, d.label);
     o->device = device;
     o->desc = d;

@@ -317,16 +317,14 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
                                "the stream %p could not be examined; was it destroyed?",
                                (void *)stream);
     *green = context != device->context && actual == device->ordinal && is_green(device, stream);
-    if (*green)
-        return culvi_fail(
-            &device->voice, object, CULV_ERROR_UNSUPPORTED, CULV_REASON_STREAM_DEVICE,
-            "the stream %p is one of a green context, which this call does not take; order it with culv_stream_wait_stream() behind and before a stream that was made with culv_device_context() current, and give that stream",
-            (void *)stream);
-    if (context != device->context)
-        return culvi_fail(
-            &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE,
-            "the stream %p belongs to a context of CUDA device %d, but the object belongs to the context culv_device_context() of device %d '%s', and the driver does not mix them; use a stream made with that context current",
-            (void *)stream, (int)actual, (int)device->ordinal, device->caps.name);
+    CULVI_UNSUPPORTED_IF(
+        *green, &device->voice, object, CULV_REASON_STREAM_DEVICE,
+        "the stream %p is one of a green context, which this call does not take; order it with culv_stream_wait_stream() behind and before a stream that was made with culv_device_context() current, and give that stream",
+        (void *)stream);
+    CULVI_REFUSE_IF(
+        context != device->context, &device->voice, object, CULV_REASON_STREAM_DEVICE,
+        "the stream %p belongs to a context of CUDA device %d, but the object belongs to the context culv_device_context() of device %d '%s', and the driver does not mix them; use a stream made with that context current",
+        (void *)stream, (int)actual, (int)device->ordinal, device->caps.name);
     return CULV_OK;
 }
 

@@ -117,29 +117,26 @@ culv_result culv_check_cuda_api(culv_device *device, const char *name, int cuda_
     size_t i = 0;
     while (i < NUM_ENTRIES && !is_named(&entries[i], name, cuda_version))
         i++;
-    if (i == NUM_ENTRIES)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            name[0] != '\0'
-                ? "culv_cuda_api has no function '%s'; culv_device_cuda_proc() asks the driver for any function of it"
-                : "the name of the function is empty%s; culv_device_cuda_proc() asks the driver for any function by its name",
-            name);
+    CULVI_REFUSE_IF(
+        i == NUM_ENTRIES, &device->voice, NULL, CULV_REASON_VALUE,
+        name[0] != '\0'
+            ? "culv_cuda_api has no function '%s'; culv_device_cuda_proc() asks the driver for any function of it"
+            : "the name of the function is empty%s; culv_device_cuda_proc() asks the driver for any function by its name",
+        name);
     function found;
     memcpy(&found, (const char *)get_table(device, false) + FIRST + i * sizeof found, sizeof found);
     if (found != NULL) return CULV_OK;
     const entry *e = &entries[i];
     const int have = device->cuda->version;
-    if (e->version > have)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-            "the %s is of CUDA %d.%d and lacks %s, which came with CUDA %d.%d; update the driver, or do without the call",
-            culvi_driver_name(device->cuda->kind), have / 1000, have % 1000 / 10, name_of(e),
-            e->version / 1000, e->version % 1000 / 10);
-    if (device->cuda->kind == CULV_DRIVER_SOFT)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-            "the software twin lacks %s, which NVIDIA's driver has since CUDA %d.%d; docs/software-twin.md says what the twin has",
-            name_of(e), e->version / 1000, e->version % 1000 / 10);
+    CULVI_UNSUPPORTED_IF(
+        e->version > have, &device->voice, NULL, CULV_REASON_DRIVER_TOO_OLD,
+        "the %s is of CUDA %d.%d and lacks %s, which came with CUDA %d.%d; update the driver, or do without the call",
+        culvi_driver_name(device->cuda->kind), have / 1000, have % 1000 / 10, name_of(e),
+        e->version / 1000, e->version % 1000 / 10);
+    CULVI_UNSUPPORTED_IF(
+        device->cuda->kind == CULV_DRIVER_SOFT, &device->voice, NULL, CULV_REASON_DRIVER_TOO_OLD,
+        "the software twin lacks %s, which NVIDIA's driver has since CUDA %d.%d; docs/software-twin.md says what the twin has",
+        name_of(e), e->version / 1000, e->version % 1000 / 10);
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
         "the NVIDIA driver is of CUDA %d.%d and lacks %s, although that came with CUDA %d.%d; drivers for some platforms lack it",

@@ -175,12 +175,11 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
     if (hint_text.data[0] != '\0') culvi_text_add(&text, ". %s", hint_text.data);
     const bool no_twin = probe->twin[0] != '\0';
     const char *behind = no_twin ? ". Therefore " : "";
-    if (!any_driver)
-        return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED,
-                          no_twin                             ? probe->twin_reason
-                          : probe->reason != CULV_REASON_NONE ? probe->reason
-                                                              : CULV_REASON_DRIVER_MISSING,
-                          "%s%sno CUDA driver for %s", probe->twin, behind, text.data);
+    CULVI_UNSUPPORTED_IF(!any_driver, voice, NULL,
+                         no_twin                             ? probe->twin_reason
+                         : probe->reason != CULV_REASON_NONE ? probe->reason
+                                                             : CULV_REASON_DRIVER_MISSING,
+                         "%s%sno CUDA driver for %s", probe->twin, behind, text.data);
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE,
                       linked                        ? CULV_REASON_DEVICE_GROUP
                       : mig && wanted->uuid != NULL ? CULV_REASON_DEVICE_SLICE
@@ -217,11 +216,11 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     culvi_scope scope;
     culv_result result = culvi_enter(device, &scope, NULL);
     const int64_t code = culvi_thread_state()->error.native_code;
-    if (result != CULV_OK &&
-        (code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_CONTEXT_IS_DESTROYED))
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_device_desc.context is no CUDA context, or was destroyed; pass one that outlives the device, or none for the primary one");
+    CULVI_REFUSE_IF(
+        result != CULV_OK &&
+            (code == CUDA_ERROR_INVALID_CONTEXT || code == CUDA_ERROR_CONTEXT_IS_DESTROYED),
+        &device->voice, NULL, CULV_REASON_VALUE,
+        "culv_device_desc.context is no CUDA context, or was destroyed; pass one that outlives the device, or none for the primary one");
     if (result != CULV_OK) return result;
     CUdevice actual = -1;
     CUresult r = CULVI_CU(device, cuCtxGetDevice, (&actual));
@@ -229,11 +228,10 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, NULL, r, "cuCtxGetDevice", CULV_REASON_DRIVER_REFUSED,
                                "culv_device_desc.context cannot be used");
-    if (actual != device->ordinal)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CONTEXT_DEVICE,
-            "culv_device_desc.context belongs to CUDA device %d, but the device asked for is %d '%s'; pass a context of that device, or none for its primary one",
-            (int)actual, (int)device->ordinal, device->caps.name);
+    CULVI_REFUSE_IF(
+        actual != device->ordinal, &device->voice, NULL, CULV_REASON_CONTEXT_DEVICE,
+        "culv_device_desc.context belongs to CUDA device %d, but the device asked for is %d '%s'; pass a context of that device, or none for its primary one",
+        (int)actual, (int)device->ordinal, device->caps.name);
     return culvi_cig_note(device);
 }
 
@@ -320,18 +318,16 @@ culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
                                      const culv_device_desc *desc, culv_device **out)
 {
     CULVI_REQUIRE2(NULL, luid, out);
-    if (!culvi_luid_given(luid) || node_mask == 0)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
-            node_mask == 0
-                ? "it has the bit of one node, which is 1 for a GPU alone"
-                : "no adapter has that LUID; a graphics API that reports it has no LUID for its device (in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
-    if ((node_mask & (node_mask - 1)) != 0)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "culv_device_open_by_luid: node_mask is %#x, several nodes of linked GPUs; CUDA has a device for each of them: pass one bit, and open a device for each node that is used",
-            (unsigned)node_mask);
+    CULVI_REFUSE_IF(
+        !culvi_luid_given(luid) || node_mask == 0, NULL, NULL, CULV_REASON_VALUE,
+        "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
+        node_mask == 0
+            ? "it has the bit of one node, which is 1 for a GPU alone"
+            : "no adapter has that LUID; a graphics API that reports it has no LUID for its device (in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
+    CULVI_REFUSE_IF(
+        (node_mask & (node_mask - 1)) != 0, NULL, NULL, CULV_REASON_DEVICE_GROUP,
+        "culv_device_open_by_luid: node_mask is %#x, several nodes of linked GPUs; CUDA has a device for each of them: pass one bit, and open a device for each node that is used",
+        (unsigned)node_mask);
     return open_device(&(key){.luid = luid, .node_mask = node_mask, .ordinal = -1}, desc, out);
 }
 

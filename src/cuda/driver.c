@@ -445,9 +445,8 @@ culv_result culv_soft_enable(void)
 {
     CULVI_TEXT(text, 1536);
     void *module = open_twin(&text);
-    if (module == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING,
-                          "software twin: %s", text.data);
+    CULVI_UNSUPPORTED_IF(module == NULL, NULL, NULL, CULV_REASON_SOFT_MISSING, "software twin: %s",
+                         text.data);
     if (!atomic_load(&allowed)) ask_twin(module, "culvSoftAddLayerPath");
     culvi_module_close(module);
     atomic_store(&allowed, true);

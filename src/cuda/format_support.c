@@ -60,14 +60,12 @@ culv_result culvi_format_supported(culv_device *device, const culvi_format *row,
 {
     bool normalized = texels == CULV_TEXELS_NORMALIZED;
     CUarray_format format = normalized ? row->normalized_format : row->cuda_format;
-    if (!row->mapped)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
-                          "%s is not mapped: %s", row->name, culvi_format_tell_why(row).text);
+    CULVI_UNSUPPORTED_IF(!row->mapped, &device->voice, label, row->reason, "%s is not mapped: %s",
+                         row->name, culvi_format_tell_why(row).text);
     if (row->planes > 1 && !normalized) return CULV_OK; /* their formats are the oldest */
-    if (format == 0)
-        return culvi_fail(
-            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "CUDA has no normalized array format like %s; map it as CULV_TEXELS_STORED", row->name);
+    CULVI_UNSUPPORTED_IF(
+        format == 0, &device->voice, label, CULV_REASON_FORMAT,
+        "CUDA has no normalized array format like %s; map it as CULV_TEXELS_STORED", row->name);
     if (culvi_array_format_version(format) == 0) return CULV_OK;
     _Atomic(CUarray) *kept = &device->array_formats[(unsigned)format % CULVI_ARRAY_FORMATS];
     CUarray answer = atomic_load_explicit(kept, memory_order_acquire);
@@ -103,16 +101,15 @@ void culvi_formats_release(culv_device *device)
 culv_result culv_check_format(culv_device *device, culv_format format, culv_texels texels)
 {
     CULVI_REQUIRE(NULL, device);
-    if (texels != CULV_TEXELS_STORED && texels != CULV_TEXELS_NORMALIZED)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_check_format: texels is %u, which is not a culv_texels",
-                          (unsigned)texels);
+    CULVI_REFUSE_IF(texels != CULV_TEXELS_STORED && texels != CULV_TEXELS_NORMALIZED,
+                    &device->voice, NULL, CULV_REASON_VALUE,
+                    "culv_check_format: texels is %u, which is not a culv_texels",
+                    (unsigned)texels);
     const culvi_format *row = culvi_format_find((uint32_t)format);
-    if (row == NULL)
-        return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_check_format: format is %u, which is not a format of Vulkan 1.3; culvert/format_list.h lists them",
-            (unsigned)format);
+    CULVI_UNSUPPORTED_IF(
+        row == NULL, &device->voice, NULL, CULV_REASON_FORMAT,
+        "culv_check_format: format is %u, which is not a format of Vulkan 1.3; culvert/format_list.h lists them",
+        (unsigned)format);
     return culvi_format_supported(device, row, texels, NULL);
 }
 

@@ -136,17 +136,16 @@ static culv_result share_resource(const culv_d3d_device *d3d, const char *label,
     const bool nt = (found.misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE) != 0;
     void *dxgi = NULL;
     HANDLE handle = NULL;
-    if (!(found.misc & (D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX)))
-        return culvi_fail(
-            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the ID3D11Resource cannot be shared: it was created with neither D3D11_RESOURCE_MISC_SHARED nor D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX%s",
-            found.is_buffer
-                ? ""
-                : "; an engine's texture that cannot be created anew gets a shared twin (culv_d3d_shadow_create())");
-    if (!nt && name != NULL)
-        return culvi_fail(
-            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "a KMT handle has no name; create the resource with D3D11_RESOURCE_MISC_SHARED_NTHANDLE besides");
+    CULVI_REFUSE_IF(
+        !(found.misc & (D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX)),
+        d3d->voice, label, CULV_REASON_NOT_EXPORTABLE,
+        "the ID3D11Resource cannot be shared: it was created with neither D3D11_RESOURCE_MISC_SHARED nor D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX%s",
+        found.is_buffer
+            ? ""
+            : "; an engine's texture that cannot be created anew gets a shared twin (culv_d3d_shadow_create())");
+    CULVI_REFUSE_IF(
+        !nt && name != NULL, d3d->voice, label, CULV_REASON_VALUE,
+        "a KMT handle has no name; create the resource with D3D11_RESOURCE_MISC_SHARED_NTHANDLE besides");
     HRESULT hr = ID3D11Resource_QueryInterface(
         resource, nt ? &iid_dxgi_resource1 : &culvi_iid_dxgi_resource, &dxgi);
     if (SUCCEEDED(hr)) {
@@ -184,10 +183,10 @@ culv_result culv_d3d11_keyed_mutex_import(culv_d3d_device *d3d, ID3D11Resource *
     culv_keyed_mutex_desc d = culv_keyed_mutex_desc_init();
     CULVI_REQUIRE_WITH2(d3d, d3d->voice, resource, out);
     CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d11, __func__));
-    if (!(shape_of(resource).misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX))
-        return culvi_fail(
-            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the ID3D11Resource has no keyed mutex: it was created without D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX; use a fence");
+    CULVI_REFUSE_IF(
+        !(shape_of(resource).misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX), d3d->voice, label,
+        CULV_REASON_NOT_EXPORTABLE,
+        "the ID3D11Resource has no keyed mutex: it was created without D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX; use a fence");
     CULVI_TRY(share(d3d, label, resource, NULL, &d.handle));
     d.handle.type = d.handle.type == CULV_HANDLE_D3D11_RESOURCE ? CULV_HANDLE_D3D11_KEYED_MUTEX
                                                                 : CULV_HANDLE_D3D11_KEYED_MUTEX_KMT;
@@ -229,11 +228,10 @@ static UINT sharing(culv_bool keyed_mutex, culv_bool kmt)
 static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_create_desc *d,
                                  culv_shared_buffer **out)
 {
-    if (d->size == 0 || d->size > UINT32_MAX)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_d3d_buffer_create_desc.size is %" PRIu64
-                          "; a buffer of Direct3D 11 has 1 to %" PRIu32 " bytes",
-                          d->size, UINT32_MAX);
+    CULVI_REFUSE_IF(d->size == 0 || d->size > UINT32_MAX, d3d->voice, d->label, CULV_REASON_SIZE,
+                    "culv_d3d_buffer_create_desc.size is %" PRIu64
+                    "; a buffer of Direct3D 11 has 1 to %" PRIu32 " bytes",
+                    d->size, UINT32_MAX);
     const D3D11_BUFFER_DESC desc = {
         .ByteWidth = (UINT)d->size,
         .BindFlags = d->bind_flags != 0 ? (UINT)d->bind_flags : (UINT)D3D11_BIND_SHADER_RESOURCE,
@@ -247,16 +245,15 @@ static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_cre
 static culv_result check_shared(const culvi_voice *voice, const char *label, const char *name,
                                 const D3D11_TEXTURE2D_DESC *desc)
 {
-    if (desc->MipLevels != 1)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "%s.texture_desc->MipLevels is %u%s; Direct3D 11 shares textures of one level alone",
-            name, (unsigned)desc->MipLevels, desc->MipLevels == 0 ? " (all levels)" : "");
-    if (desc->Usage != D3D11_USAGE_DEFAULT || desc->CPUAccessFlags != 0)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "%s.texture_desc->Usage is %d and CPUAccessFlags %#x; a shared texture is of D3D11_USAGE_DEFAULT, without access of the CPU's",
-            name, (int)desc->Usage, (unsigned)desc->CPUAccessFlags);
+    CULVI_UNSUPPORTED_IF(
+        desc->MipLevels != 1, voice, label, CULV_REASON_USAGE,
+        "%s.texture_desc->MipLevels is %u%s; Direct3D 11 shares textures of one level alone", name,
+        (unsigned)desc->MipLevels, desc->MipLevels == 0 ? " (all levels)" : "");
+    CULVI_UNSUPPORTED_IF(
+        desc->Usage != D3D11_USAGE_DEFAULT || desc->CPUAccessFlags != 0, voice, label,
+        CULV_REASON_USAGE,
+        "%s.texture_desc->Usage is %d and CPUAccessFlags %#x; a shared texture is of D3D11_USAGE_DEFAULT, without access of the CPU's",
+        name, (int)desc->Usage, (unsigned)desc->CPUAccessFlags);
     return CULV_OK;
 }
 
@@ -264,13 +261,11 @@ static culv_result create_image(culv_d3d_device *d3d, const culv_d3d_image_creat
                                 const char *name, culv_shared_image **out)
 {
     const D3D11_TEXTURE2D_DESC *texture = d->texture_desc;
-    if (texture == NULL)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.texture_desc is NULL", name);
-    if (texture->Width == 0 || texture->Height == 0)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "%s.texture_desc->%s is 0", name,
-                          texture->Width == 0 ? "Width" : "Height");
+    CULVI_REFUSE_IF(texture == NULL, d3d->voice, d->label, CULV_REASON_NULL_ARGUMENT,
+                    "%s.texture_desc is NULL", name);
+    CULVI_REFUSE_IF(texture->Width == 0 || texture->Height == 0, d3d->voice, d->label,
+                    CULV_REASON_EXTENT, "%s.texture_desc->%s is 0", name,
+                    texture->Width == 0 ? "Width" : "Height");
     CULVI_TRY(check_shared(d3d->voice, d->label, name, texture));
     D3D11_TEXTURE2D_DESC desc = *texture;
     desc.MiscFlags = (desc.MiscFlags & ~(UINT)SHARING) | sharing(d->keyed_mutex, d->kmt);
@@ -308,16 +303,14 @@ static culv_result create_twin(culv_d3d_shadow *shadow, culv_d3d_image_create_de
     ID3D11Texture2D *texture = culvi_d3d_query(shadow->resource, &iid_texture);
     ID3D11Device *its = NULL;
     D3D11_TEXTURE2D_DESC engine;
-    if (texture == NULL)
-        return culvi_fail(
-            voice, make->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "%s.resource is no ID3D11Texture2D; Direct3D 11 shares no other textures, and a buffer is copied into one of culv_d3d_buffer_create()'s",
-            name);
+    CULVI_REFUSE_IF(
+        texture == NULL, voice, make->label, CULV_REASON_USAGE,
+        "%s.resource is no ID3D11Texture2D; Direct3D 11 shares no other textures, and a buffer is copied into one of culv_d3d_buffer_create()'s",
+        name);
     ID3D11Texture2D_GetDesc(texture, &engine);
     ID3D11Texture2D_GetDevice(texture, &its);
-    if (!is_attached(shadow->d3d, its))
-        return culvi_fail(voice, make->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s.resource is of another ID3D11Device than the attached one", name);
+    CULVI_REFUSE_IF(!is_attached(shadow->d3d, its), voice, make->label, CULV_REASON_DEVICE_MISMATCH,
+                    "%s.resource is of another ID3D11Device than the attached one", name);
     const D3D11_TEXTURE2D_DESC twin = twin_of(&engine);
     make->texture_desc = &twin;
     shadow->layers = engine.ArraySize;
@@ -330,14 +323,13 @@ static culv_result record(culv_d3d_shadow *shadow, void *commands, uint32_t stat
     const culvi_voice *voice = shadow->d3d->voice;
     ID3D11DeviceContext *context = commands;
     ID3D11Device *device = NULL;
-    if (state != 0)
-        return culvi_fail(voice, shadow->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "state is %#x, and resources of Direct3D 11 have no states; pass 0",
-                          (unsigned)state);
+    CULVI_REFUSE_IF(state != 0, voice, shadow->label, CULV_REASON_VALUE,
+                    "state is %#x, and resources of Direct3D 11 have no states; pass 0",
+                    (unsigned)state);
     ID3D11DeviceContext_GetDevice(context, &device);
-    if (!is_attached(shadow->d3d, device))
-        return culvi_fail(voice, shadow->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "the ID3D11DeviceContext is of another ID3D11Device than the texture");
+    CULVI_REFUSE_IF(!is_attached(shadow->d3d, device), voice, shadow->label,
+                    CULV_REASON_DEVICE_MISMATCH,
+                    "the ID3D11DeviceContext is of another ID3D11Device than the texture");
     ID3D11Resource *twin = (ID3D11Resource *)culv_d3d_image_resource(shadow->image);
     ID3D11Resource *to = from_twin ? shadow->resource : twin;
     ID3D11Resource *from = from_twin ? twin : shadow->resource;

@@ -53,9 +53,8 @@ static culv_result ask_memory(const culv_d3d_device *d3d, const culv_d3d_memory_
     const GUID *const ids[] = {&culvi_d3d12.resource_iid, &culvi_iid_d3d12_heap};
     void *object = NULL;
     const int found = culvi_d3d_pick(d->object, ids, 2, &object);
-    if (found < 0)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
-                          "the object is no ID3D12Heap and no ID3D12Resource");
+    CULVI_REFUSE_IF(found < 0, d3d->voice, d->label, CULV_REASON_HANDLE_KIND,
+                    "the object is no ID3D12Heap and no ID3D12Resource");
     ask->memory = (uint64_t)(uintptr_t)object;
     ask->dedicated = found == 0;
     if (found == 0) {
@@ -120,17 +119,15 @@ static culv_result share(const culv_d3d_device *d3d, const char *label, void *ob
     void *child = NULL;
     const int found = culvi_d3d_pick(object, ids, 3, &child);
     const culv_handle_type type = found < 0 ? CULV_HANDLE_NONE : types[found];
-    if (type == CULV_HANDLE_NONE)
-        return culvi_fail(
-            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
-            "the object is no ID3D12Heap, ID3D12Resource or ID3D12Fence; Direct3D shares nothing else");
+    CULVI_REFUSE_IF(
+        type == CULV_HANDLE_NONE, d3d->voice, label, CULV_REASON_HANDLE_KIND,
+        "the object is no ID3D12Heap, ID3D12Resource or ID3D12Fence; Direct3D shares nothing else");
     const char *what = type == CULV_HANDLE_D3D12_FENCE      ? "ID3D12Fence"
                        : type == CULV_HANDLE_D3D12_RESOURCE ? "ID3D12Resource"
                                                             : "ID3D12Heap";
     const char *cause = why_not(child, type);
-    if (cause != NULL)
-        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "the %s cannot be shared: %s", what, cause);
+    CULVI_REFUSE_IF(cause != NULL, d3d->voice, label, CULV_REASON_NOT_EXPORTABLE,
+                    "the %s cannot be shared: %s", what, cause);
     HRESULT hr = ID3D12Device_CreateSharedHandle(
         culvi_d3d12_device(d3d), (ID3D12DeviceChild *)child, NULL, GENERIC_ALL, name, &handle);
     if (SUCCEEDED(hr) && handle != NULL) {
@@ -152,11 +149,10 @@ static culv_result read_luid(const culvi_voice *voice, const char *label, void *
 {
     const UINT nodes = ID3D12Device_GetNodeCount((ID3D12Device *)device);
     LUID found = {0, 0};
-    if (nodes != 1)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "the ID3D12Device has %u linked nodes (ID3D12Device::GetNodeCount), and memory is shared with CUDA on one alone; unlink the GPUs in the driver's settings and create a device for each adapter",
-            (unsigned)nodes);
+    CULVI_REFUSE_IF(
+        nodes != 1, voice, label, CULV_REASON_DEVICE_GROUP,
+        "the ID3D12Device has %u linked nodes (ID3D12Device::GetNodeCount), and memory is shared with CUDA on one alone; unlink the GPUs in the driver's settings and create a device for each adapter",
+        (unsigned)nodes);
     GET((ID3D12Device *)device, GetAdapterLuid, &found);
     *out = culvi_d3d_luid(&found);
     return CULV_OK;
@@ -195,17 +191,16 @@ static culv_result create_buffer(culv_d3d_device *d3d, const culv_d3d_buffer_cre
                                  culv_shared_buffer **out)
 {
     D3D12_FEATURE_DATA_GPU_VIRTUAL_ADDRESS_SUPPORT bits = {0, 0};
-    if (d->size == 0)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_d3d_buffer_create_desc.size is 0");
+    CULVI_REFUSE_IF(d->size == 0, d3d->voice, d->label, CULV_REASON_SIZE,
+                    "culv_d3d_buffer_create_desc.size is 0");
     const HRESULT hr = ID3D12Device_CheckFeatureSupport(
         culvi_d3d12_device(d3d), D3D12_FEATURE_GPU_VIRTUAL_ADDRESS_SUPPORT, &bits, sizeof bits);
     const UINT most = SUCCEEDED(hr) ? bits.MaxGPUVirtualAddressBitsPerResource : 0;
-    if (most != 0 && most <= 63 && d->size > UINT64_C(1) << most)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_d3d_buffer_create_desc.size is %" PRIu64
-                          "; a resource of this device has %" PRIu64 " bytes at most",
-                          d->size, UINT64_C(1) << most);
+    CULVI_REFUSE_IF(most != 0 && most <= 63 && d->size > UINT64_C(1) << most, d3d->voice, d->label,
+                    CULV_REASON_SIZE,
+                    "culv_d3d_buffer_create_desc.size is %" PRIu64
+                    "; a resource of this device has %" PRIu64 " bytes at most",
+                    d->size, UINT64_C(1) << most);
     const D3D12_RESOURCE_DESC desc =
         culvi_d3d12_buffer_desc(d->size, (D3D12_RESOURCE_FLAGS)d->resource_flags);
     return culvi_d3d_make_buffer(d3d, d, &desc, out);
@@ -215,20 +210,16 @@ static culv_result create_image(culv_d3d_device *d3d, const culv_d3d_image_creat
                                 const char *name, culv_shared_image **out)
 {
     const D3D12_RESOURCE_DESC *what = d->resource_desc;
-    if (what == NULL)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s.resource_desc is NULL", name);
-    if (what->Width == 0 || what->Height == 0 || what->DepthOrArraySize == 0)
-        return culvi_fail(d3d->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "%s.resource_desc->%s is 0", name,
-                          what->Width == 0    ? "Width"
-                          : what->Height == 0 ? "Height"
-                                              : "DepthOrArraySize");
-    if (what->Dimension == D3D12_RESOURCE_DIMENSION_BUFFER)
-        return culvi_fail(
-            d3d->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "%s is of a buffer, not of a texture; make a shared one by culv_d3d_buffer_create()",
-            name);
+    CULVI_REFUSE_IF(what == NULL, d3d->voice, d->label, CULV_REASON_NULL_ARGUMENT,
+                    "%s.resource_desc is NULL", name);
+    CULVI_REFUSE_IF(what->Width == 0 || what->Height == 0 || what->DepthOrArraySize == 0,
+                    d3d->voice, d->label, CULV_REASON_EXTENT, "%s.resource_desc->%s is 0", name,
+                    what->Width == 0    ? "Width"
+                    : what->Height == 0 ? "Height"
+                                        : "DepthOrArraySize");
+    CULVI_UNSUPPORTED_IF(
+        what->Dimension == D3D12_RESOURCE_DIMENSION_BUFFER, d3d->voice, d->label, CULV_REASON_USAGE,
+        "%s is of a buffer, not of a texture; make a shared one by culv_d3d_buffer_create()", name);
     return culvi_d3d_make_image(d3d, d, name, describe(what), what, out);
 }
 

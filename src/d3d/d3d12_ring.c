@@ -97,12 +97,10 @@ static culv_result make_resource(culvi_graphics_ring *ring, const culv_d3d12_rin
 {
     const int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
                       (from->buffers != NULL);
-    if (kinds != 1)
-        return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
-                          "culv_d3d12_ring_desc.resources[%" PRIu32
-                          "] must have exactly one of image, buffer, images, buffers",
-                          i);
+    CULVI_REFUSE_IF(kinds != 1, &ring->graphics->device->voice, ring->label, CULV_REASON_VALUE,
+                    "culv_d3d12_ring_desc.resources[%" PRIu32
+                    "] must have exactly one of image, buffer, images, buffers",
+                    i);
     return culvi_graphics_ring_make_resource(ring, from,
                                              from->image != NULL || from->images != NULL,
                                              from->image != NULL || from->buffer != NULL);
@@ -116,9 +114,8 @@ culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_d
     CULVI_READ(d3d->voice, culv_d3d12_ring_desc, d, desc);
     CULVI_TRY(culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
                                         d.num_resources));
-    if (d.num_resources > 0 && d.resources == NULL)
-        return culvi_fail(d3d->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_d3d12_ring_desc.resources is NULL");
+    CULVI_REFUSE_IF(d.num_resources > 0 && d.resources == NULL, d3d->voice, d.label,
+                    CULV_REASON_NULL_ARGUMENT, "culv_d3d12_ring_desc.resources is NULL");
     CULVI_NEW(culvi_graphics_ring, ring, d3d->voice, d.label);
     culvi_graphics_ring_init(ring, &ring_api, &d3d->base, d.max_depth, d.side, d.label);
     culv_result result = culvi_graphics_ring_set_waits(ring, d.waits);

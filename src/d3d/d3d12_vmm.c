@@ -17,16 +17,15 @@ static culv_result check(const culv_d3d_device *d3d, const char *label,
                          const culv_vmm_allocation *a)
 {
     CULVI_TRY(culvi_check_exporter(d3d->base.device, label, &a->uuid, "VMM allocation"));
-    if (a->usage & (CULV_VMM_USAGE_TILE_POOL | CULV_VMM_USAGE_MULTICAST))
-        return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the VMM allocation is a %s; open an ordinary allocation",
-                          a->usage & CULV_VMM_USAGE_MULTICAST
-                              ? "multicast object's, which no graphics API knows"
-                              : "tile pool, which backs CUDA's sparse arrays and nothing else");
-    if (a->imported)
-        return culvi_fail(
-            d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the VMM allocation was imported, and CUDA does not export imports; give a handle of the exporter's to ID3D12Device::OpenSharedHandle");
+    CULVI_REFUSE_IF(a->usage & (CULV_VMM_USAGE_TILE_POOL | CULV_VMM_USAGE_MULTICAST), d3d->voice,
+                    label, CULV_REASON_USAGE,
+                    "the VMM allocation is a %s; open an ordinary allocation",
+                    a->usage & CULV_VMM_USAGE_MULTICAST
+                        ? "multicast object's, which no graphics API knows"
+                        : "tile pool, which backs CUDA's sparse arrays and nothing else");
+    CULVI_REFUSE_IF(
+        a->imported, d3d->voice, label, CULV_REASON_NOT_EXPORTABLE,
+        "the VMM allocation was imported, and CUDA does not export imports; give a handle of the exporter's to ID3D12Device::OpenSharedHandle");
     if (a->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) return CULV_OK;
     return culvi_fail(
         d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,

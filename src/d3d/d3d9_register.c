@@ -60,10 +60,10 @@ static culv_result look_at_device(const culvi_voice *voice, const char *label,
     IDirect3DDevice9Ex *device = NULL;
     D3DDEVICE_CREATION_PARAMETERS made;
     memset(&made, 0, sizeof made);
-    if (FAILED(IDirect3DDevice9_QueryInterface(plain, &iid_device9_ex, (void **)&device)))
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "the device is no IDirect3DDevice9Ex, and CUDA works with those alone; create it by Direct3DCreate9Ex() and CreateDeviceEx()");
+    CULVI_UNSUPPORTED_IF(
+        FAILED(IDirect3DDevice9_QueryInterface(plain, &iid_device9_ex, (void **)&device)), voice,
+        label, CULV_REASON_USAGE,
+        "the device is no IDirect3DDevice9Ex, and CUDA works with those alone; create it by Direct3DCreate9Ex() and CreateDeviceEx()");
     const char *call = "IDirect3DDevice9Ex::GetCreationParameters";
     HRESULT hr = IDirect3DDevice9Ex_GetCreationParameters(device, &made);
     if (SUCCEEDED(hr)) hr = read_luid(device, made.AdapterOrdinal, &call, luid);
@@ -183,10 +183,9 @@ static culv_result look(const culvi_voice *voice, const char *label, void *resou
     culv_result result = look_at_device(voice, label, device, true, luid);
     IDirect3DDevice9_Release(device);
     *software = false; /* find_fault() has refused it */
-    if (result == CULV_OK && !look_at_shape(resource, out))
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "CUDA registers buffers, textures and surfaces of Direct3D 9, and this is none of them; of a volume register its texture");
+    CULVI_UNSUPPORTED_IF(
+        result == CULV_OK && !look_at_shape(resource, out), voice, label, CULV_REASON_USAGE,
+        "CUDA registers buffers, textures and surfaces of Direct3D 9, and this is none of them; of a volume register its texture");
     return result;
 }
 

@@ -114,9 +114,8 @@ culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *des
     CULVI_READ(voice, culv_d3d_device_desc, d, desc);
     CULVI_REQUIRE_FIELD(voice, culv_d3d_device_desc, d, device);
     const int found = culvi_d3d_pick(d.device, ids, 2, &as);
-    if (found < 0)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_d3d_device_desc.device is no ID3D12Device and no ID3D11Device");
+    CULVI_REFUSE_IF(found < 0, voice, d.label, CULV_REASON_VALUE,
+                    "culv_d3d_device_desc.device is no ID3D12Device and no ID3D11Device");
     const culvi_d3d_api *api = apis[found];
     CULVI_TRY(api->read_luid(voice, d.label, as, &luid));
     CULVI_NEW(culv_d3d_device, d3d, voice, d.label);

@@ -68,12 +68,10 @@ static culv_result choose_format(const culvi_voice *voice, const char *label, co
                           "; name what CUDA shall see in it: %s",
                           family->name, desc, named, legal.data);
     }
-    if (family == NULL && named != 0 && named != own)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
-                          "%s.format is DXGI_FORMAT %" PRIu32
-                          ", but the texture has DXGI_FORMAT %" PRIu32
-                          "; only a TYPELESS one is seen as another",
-                          desc, named, own);
+    CULVI_REFUSE_IF(family == NULL && named != 0 && named != own, voice, label, CULV_REASON_FORMAT,
+                    "%s.format is DXGI_FORMAT %" PRIu32 ", but the texture has DXGI_FORMAT %" PRIu32
+                    "; only a TYPELESS one is seen as another",
+                    desc, named, own);
     const uint32_t format = family != NULL ? named : own;
     *out = culvi_format_from(CULV_NATIVE_D3D, format);
     if (*out != CULV_FORMAT_NONE) return CULV_OK;
@@ -98,22 +96,20 @@ culv_result culvi_d3d_describe_image(const culvi_voice *voice, const culvi_d3d_t
 {
     culv_format format = CULV_FORMAT_NONE;
     const char *fault = find_fault(texture);
-    if (fault != NULL)
-        return culvi_fail(voice, view->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "CUDA cannot map the resource as a texture: %s", fault);
+    CULVI_UNSUPPORTED_IF(fault != NULL, voice, view->label, CULV_REASON_USAGE,
+                         "CUDA cannot map the resource as a texture: %s", fault);
     CULVI_TRY(
         choose_format(voice, view->label, view->desc, texture->format, view->format, &format));
     const uint32_t layers = texture->sides == 3 ? 1 : texture->depth_or_layers;
-    if (view->cube && (texture->sides != 2 || layers == 0 || layers % 6 != 0 ||
-                       texture->width != texture->height))
-        return culvi_fail(
-            voice, view->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-            "%s.cube is set, but a cube is a 2D array of 6 square layers, or of 6 for each cube; this one has %" PRIu32
-            " dimensions, %" PRIu64 " x %" PRIu32 " texels and %" PRIu32 " layers",
-            view->desc, texture->sides, texture->width, texture->height, layers);
-    if (texture->width > UINT32_MAX)
-        return culvi_fail(voice, view->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "the texture is %" PRIu64 " texels wide", texture->width);
+    CULVI_REFUSE_IF(
+        view->cube && (texture->sides != 2 || layers == 0 || layers % 6 != 0 ||
+                       texture->width != texture->height),
+        voice, view->label, CULV_REASON_EXTENT,
+        "%s.cube is set, but a cube is a 2D array of 6 square layers, or of 6 for each cube; this one has %" PRIu32
+        " dimensions, %" PRIu64 " x %" PRIu32 " texels and %" PRIu32 " layers",
+        view->desc, texture->sides, texture->width, texture->height, layers);
+    CULVI_REFUSE_IF(texture->width > UINT32_MAX, voice, view->label, CULV_REASON_EXTENT,
+                    "the texture is %" PRIu64 " texels wide", texture->width);
     const culvi_format *row = culvi_format_find((uint32_t)format);
     culv_image_desc d = culv_image_desc_init();
     d.offset = view->offset;
@@ -207,12 +203,11 @@ static const char *find_refusal(const culvi_d3d_candidate *c)
 static culv_result refuse_format(const culvi_voice *voice, const culvi_d3d_candidate *c,
                                  const char *label)
 {
-    if (c->version == 9)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "CUDA registers no texture of D3DFORMAT %" PRIu32
-            "; it takes one, two or four channels of 8, 16 or 32 bits, as D3DFMT_A8R8G8B8 and D3DFMT_R32F (culvert/d3d_register.h lists them)",
-            c->number);
+    CULVI_UNSUPPORTED_IF(
+        c->version == 9, voice, label, CULV_REASON_FORMAT,
+        "CUDA registers no texture of D3DFORMAT %" PRIu32
+        "; it takes one, two or four channels of 8, 16 or 32 bits, as D3DFMT_A8R8G8B8 and D3DFMT_R32F (culvert/d3d_register.h lists them)",
+        c->number);
     return culvi_fail(
         voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
         "CUDA registers no texture of DXGI_FORMAT %" PRIu32
@@ -225,13 +220,12 @@ culv_result culvi_d3d_check_candidate(const culvi_voice *voice, const culvi_d3d_
                                       const culv_d3d_register_desc *desc, culv_image_desc *out)
 {
     const char *fault = find_refusal(c);
-    if (fault != NULL)
-        return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "CUDA registers no %s", fault);
-    if (c->immutable && desc->access != CULV_ACCESS_READ_ONLY)
-        return culvi_fail(
-            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "the resource is IMMUTABLE, so CUDA can only read it; set culv_d3d_register_desc.access to CULV_ACCESS_READ_ONLY");
+    CULVI_UNSUPPORTED_IF(fault != NULL, voice, desc->label, CULV_REASON_USAGE,
+                         "CUDA registers no %s", fault);
+    CULVI_REFUSE_IF(
+        c->immutable && desc->access != CULV_ACCESS_READ_ONLY, voice, desc->label,
+        CULV_REASON_VALUE,
+        "the resource is IMMUTABLE, so CUDA can only read it; set culv_d3d_register_desc.access to CULV_ACCESS_READ_ONLY");
     if (c->is_buffer) return CULV_OK;
     if (!registers(c->texture.format)) return refuse_format(voice, c, desc->label);
     culvi_d3d_texture texture = c->texture;

@@ -16,11 +16,10 @@ static culv_result check_fields(const culv_d3d_device *d3d, const char *label, c
                                 const field *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (fields[i].set && fields[i].of != d3d->of)
-            return culvi_fail(d3d->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "%s.%s is %s's, and the device is an %s; leave it 0", desc,
-                              fields[i].name, fields[i].of->graphics->words->name,
-                              d3d->of->device_name);
+        CULVI_REFUSE_IF(fields[i].set && fields[i].of != d3d->of, d3d->voice, label,
+                        CULV_REASON_VALUE, "%s.%s is %s's, and the device is an %s; leave it 0",
+                        desc, fields[i].name, fields[i].of->graphics->words->name,
+                        d3d->of->device_name);
     return CULV_OK;
 }
 

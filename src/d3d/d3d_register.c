@@ -128,10 +128,9 @@ culv_result culv_d3d_register(culv_device *device, IUnknown *resource,
     CULVI_READ(voice, culv_d3d_register_desc, d, desc);
     CULVI_TRY(culvi_check_access(voice, d.label, "culv_d3d_register_desc.access", d.access));
     const int found = culvi_d3d_pick(resource, ids, 3, &as);
-    if (found < 0)
-        return culvi_fail(
-            voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND,
-            "the object is no ID3D11Resource, ID3D10Resource or IDirect3DResource9, and CUDA registers nothing else; share the memory of Direct3D 12's: culv_d3d_memory_import()");
+    CULVI_REFUSE_IF(
+        found < 0, voice, d.label, CULV_REASON_HANDLE_KIND,
+        "the object is no ID3D11Resource, ID3D10Resource or IDirect3DResource9, and CUDA registers nothing else; share the memory of Direct3D 12's: culv_d3d_memory_import()");
     const culvi_d3d_version *version = versions[found];
     if (!version->has(device->cuda) || device->cuda->cuGraphicsMapResources == NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
@@ -266,15 +265,13 @@ culv_result culv_d3d_get_devices(IUnknown *object, culv_d3d_device_list list, ui
     void *as = NULL;
     CULVI_REQUIRE2(NULL, object, count);
     if (capacity != 0) CULVI_REQUIRE(NULL, ordinals);
-    if ((uint32_t)list < CULV_D3D_DEVICES_ALL || (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): list is %d, which is no culv_d3d_device_list", __func__,
-                          (int)list);
+    CULVI_REFUSE_IF((uint32_t)list < CULV_D3D_DEVICES_ALL ||
+                        (uint32_t)list > CULV_D3D_DEVICES_NEXT_FRAME,
+                    NULL, NULL, CULV_REASON_VALUE,
+                    "%s(): list is %d, which is no culv_d3d_device_list", __func__, (int)list);
     const int found = culvi_d3d_pick(object, ids, 4, &as);
-    if (found < 0)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s(): it is no ID3D11Device, ID3D10Device, IDirect3DDevice9 or IDXGIAdapter",
-            __func__);
+    CULVI_REFUSE_IF(found < 0, NULL, NULL, CULV_REASON_VALUE,
+                    "%s(): it is no ID3D11Device, ID3D10Device, IDirect3DDevice9 or IDXGIAdapter",
+                    __func__);
     return get_devices(versions[found], __func__, as, found == 3, list, capacity, ordinals, count);
 }

@@ -106,10 +106,10 @@ static culv_result turn(culv_keyed_mutex *mutex, CUstream stream, bool acquire, 
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {.flags = 0};
     culv_device *device = mutex->device;
     bool pushed, held = !acquire;
-    if (!atomic_compare_exchange_strong(&mutex->held, &held, acquire))
-        return culvi_fail(&device->voice, mutex->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          acquire ? "CUDA holds the keyed mutex already; release it first"
-                                  : "CUDA does not hold the keyed mutex; acquire it first");
+    CULVI_REFUSE_IF(!atomic_compare_exchange_strong(&mutex->held, &held, acquire), &device->voice,
+                    mutex->label, CULV_REASON_NOT_READY,
+                    acquire ? "CUDA holds the keyed mutex already; release it first"
+                            : "CUDA does not hold the keyed mutex; acquire it first");
     wait.params.keyedMutex.key = signal.params.keyedMutex.key = key;
     wait.params.keyedMutex.timeoutMs = timeout_ms;
     culv_result result = culvi_enter_stream(device, mutex->label, stream, &pushed);

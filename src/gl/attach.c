@@ -87,18 +87,15 @@ static culv_result check_context(const culv_gl *gl)
 {
     const culvi_gl_table *t = &gl->table;
     const char *label = gl->base.label;
-    if (t->glGetError == NULL || t->glGetString == NULL)
-        return culvi_fail(
-            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_gl_desc.get_proc_address finds no glGetError; %s",
-            gl->how.get_proc_address != NULL
-                ? "pass your loader's function, or NULL"
-                : "pass your loader's function, because Culvert found none by itself");
-    if (t->es)
-        return culvi_fail(
-            gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "the context is OpenGL ES ('%s'); Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
-            t->version);
+    CULVI_REFUSE_IF(t->glGetError == NULL || t->glGetString == NULL, gl->voice, label,
+                    CULV_REASON_VALUE, "culv_gl_desc.get_proc_address finds no glGetError; %s",
+                    gl->how.get_proc_address != NULL
+                        ? "pass your loader's function, or NULL"
+                        : "pass your loader's function, because Culvert found none by itself");
+    CULVI_UNSUPPORTED_IF(
+        t->es, gl->voice, label, CULV_REASON_EXTENSION_MISSING,
+        "the context is OpenGL ES ('%s'); Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
+        t->version);
     const char *lacks = culvi_gl_lacks(t);
     if (lacks == NULL) return CULV_OK;
     return culvi_fail(
@@ -111,11 +108,11 @@ static culv_result identify(culv_gl *gl)
 {
     culv_device *device = gl->base.device;
     CULVI_TRY(find_gpu(&device->voice, device->cuda->kind, &gl->table));
-    if (!gl->table.has_uuid && gl->how.fallback == 0)
-        return culvi_fail(
-            &device->voice, gl->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what to do, or set culv_gl_desc.fallback for copies",
-            gl->table.renderer);
+    CULVI_UNSUPPORTED_IF(
+        !gl->table.has_uuid && gl->how.fallback == 0, &device->voice, gl->base.label,
+        CULV_REASON_EXTENSION_MISSING,
+        "nothing tells which GPU the context of '%s' is: it lacks GL_EXT_memory_object, and CUDA does not know it; culv_gl_check_context() says what to do, or set culv_gl_desc.fallback for copies",
+        gl->table.renderer);
     if (gl->table.has_uuid) gl->base.uuid = gl->table.uuid;
     gl->base.luid = gl->table.luid;
     gl->base.node_mask = gl->table.node_mask;
@@ -127,10 +124,9 @@ static culv_result identify(culv_gl *gl)
 static culv_result take_context(culv_gl *gl)
 {
     const culvi_gl_context now = culvi_gl_current(&gl->windows);
-    if (now.context == NULL)
-        return culvi_fail(
-            gl->voice, gl->base.label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "culv_gl_attach(): no OpenGL context is current on this thread; make yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
+    CULVI_REFUSE_IF(
+        now.context == NULL, gl->voice, gl->base.label, CULV_REASON_CONTEXT,
+        "culv_gl_attach(): no OpenGL context is current on this thread; make yours current first (eglMakeCurrent, glXMakeCurrent, wglMakeCurrent)");
     uint32_t pending = culvi_gl_table_load(&gl->table, &gl->windows, now.platform);
     if (pending != CULVI_GL_NO_ERROR)
         culvi_log(
@@ -271,11 +267,10 @@ const culvi_graphics_api culvi_gl_api = {
 static culv_result find_device(const culvi_voice *voice, culvi_gl_table *t,
                                const culv_device_desc *d)
 {
-    if (t->glGetError == NULL || t->missing != NULL)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "the context lacks %s; Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
-            t->missing != NULL ? t->missing : "glGetError");
+    CULVI_UNSUPPORTED_IF(
+        t->glGetError == NULL || t->missing != NULL, voice, d->label, CULV_REASON_EXTENSION_MISSING,
+        "the context lacks %s; Culvert needs OpenGL 4.5, or GL_ARB_direct_state_access",
+        t->missing != NULL ? t->missing : "glGetError");
     CULVI_TRY(find_gpu(voice, d->driver, t));
     if (t->has_uuid) return CULV_OK;
     return culvi_fail(

@@ -292,23 +292,20 @@ void culvi_gl_take_error(const culv_gl *gl, const char *call)
 static culv_result enter(const culv_gl *gl, const char *label, const char *call)
 {
     culvi_gl_context now = culvi_gl_current(&gl->windows);
-    if (atomic_load(&gl->lost))
-        return culvi_fail(
-            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): culv_gl_lose_contexts() said that the attachment's contexts are gone; attach the new one",
-            call);
-    if (now.context == NULL)
-        return culvi_fail(
-            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): no OpenGL context is current on this thread; make the attached one current, or one that shares objects with it",
-            call);
+    CULVI_REFUSE_IF(
+        atomic_load(&gl->lost), gl->voice, label, CULV_REASON_CONTEXT,
+        "%s(): culv_gl_lose_contexts() said that the attachment's contexts are gone; attach the new one",
+        call);
+    CULVI_REFUSE_IF(
+        now.context == NULL, gl->voice, label, CULV_REASON_CONTEXT,
+        "%s(): no OpenGL context is current on this thread; make the attached one current, or one that shares objects with it",
+        call);
     if (sees_marker(gl, &now)) return CULV_OK;
     const uintptr_t ours = atomic_load(&gl->context);
-    if ((uintptr_t)now.context != ours)
-        return culvi_fail(
-            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
-            "%s(): the %s context %p is current on this thread and shares no objects with %p, which is attached; make that one current, or create this one with it as its share context",
-            call, platform_name(now.platform), now.context, (const void *)ours);
+    CULVI_REFUSE_IF(
+        (uintptr_t)now.context != ours, gl->voice, label, CULV_REASON_CONTEXT,
+        "%s(): the %s context %p is current on this thread and shares no objects with %p, which is attached; make that one current, or create this one with it as its share context",
+        call, platform_name(now.platform), now.context, (const void *)ours);
     return culvi_fail(
         gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_CONTEXT,
         "%s(): the attached context was destroyed, and another one has its handle; call culv_gl_lose_contexts() and destroy what you made, then attach anew",

@@ -83,18 +83,16 @@ culv_result culv_gl_memory_import(culv_gl *gl, const culv_gl_memory_desc *desc,
     CULVI_READ(gl->voice, culv_gl_memory_desc, d, desc);
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     CULVI_TRY(need_imports(gl, d.label, "it imports no memory"));
-    if (d.size == 0)
-        return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_gl_memory_desc.size is 0; it is that of the whole allocation");
+    CULVI_REFUSE_IF(d.size == 0, gl->voice, d.label, CULV_REASON_SIZE,
+                    "culv_gl_memory_desc.size is 0; it is that of the whole allocation");
     CULVI_TRY(culvi_handle_use_check(gl->voice, d.label, "culv_gl_memory_desc.handle.type",
                                      d.handle.type, CULVI_USE_GL));
     CULVI_TRY(culvi_handle_check(gl->voice, d.label, field, culvi_handle_memory_source, &d.handle,
                                  &facts));
-    if (d.size > facts.size_limit)
-        return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_gl_memory_desc.size is %" PRIu64
-                          ", but the allocation behind the handle has at most %" PRIu64,
-                          d.size, facts.size_limit);
+    CULVI_REFUSE_IF(d.size > facts.size_limit, gl->voice, d.label, CULV_REASON_SIZE,
+                    "culv_gl_memory_desc.size is %" PRIu64
+                    ", but the allocation behind the handle has at most %" PRIu64,
+                    d.size, facts.size_limit);
     CULVI_TRY(check_exporter(gl, d.label, &d.exporter, "the memory"));
     return make_memory(gl, &d, out);
 }
@@ -106,10 +104,9 @@ culv_result culv_gl_memory_from_vmm(culv_gl *gl, culv_vmm_allocation *allocation
     CULVI_REQUIRE_WITH2(gl, gl->voice, allocation, out);
     CULVI_TRY(culvi_gl_enter(gl, label, __func__));
     CULVI_TRY(need_imports(gl, label, "it imports no memory"));
-    if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
-        return culvi_fail(
-            gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the VMM allocation is a tile pool, which backs sparse arrays and nothing else");
+    CULVI_REFUSE_IF(
+        allocation->usage & CULV_VMM_USAGE_TILE_POOL, gl->voice, label, CULV_REASON_USAGE,
+        "the VMM allocation is a tile pool, which backs sparse arrays and nothing else");
     CULVI_TRY(check_exporter(gl, label,
                              allocation->kind == CULV_VMM_LOCATION_DEVICE
                                  ? &allocation->uuid

@@ -43,15 +43,14 @@ void culvi_gl_readback_end(culvi_gl_readback *r)
 
 static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_desc *d)
 {
-    if (d->width == 0 || d->height == 0 || d->width > MOST || d->height > MOST)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "culv_gl_readback_desc: %" PRIu32 " x %" PRIu32
-                          " pixels; each is from 1 to %d",
-                          d->width, d->height, (int)MOST);
-    if ((uint32_t)d->format >= sizeof formats / sizeof formats[0])
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_readback_desc.format is %d, which is no culv_gl_readback_format",
-                          (int)d->format);
+    CULVI_REFUSE_IF(d->width == 0 || d->height == 0 || d->width > MOST || d->height > MOST, voice,
+                    d->label, CULV_REASON_EXTENT,
+                    "culv_gl_readback_desc: %" PRIu32 " x %" PRIu32 " pixels; each is from 1 to %d",
+                    d->width, d->height, (int)MOST);
+    CULVI_REFUSE_IF((uint32_t)d->format >= sizeof formats / sizeof formats[0], voice, d->label,
+                    CULV_REASON_VALUE,
+                    "culv_gl_readback_desc.format is %d, which is no culv_gl_readback_format",
+                    (int)d->format);
     return CULV_OK;
 }
 
@@ -225,15 +224,13 @@ culv_result culv_gl_readback_read(culv_registration *readback, uint32_t framebuf
     CULVI_REQUIRE(NULL, readback);
     int32_t samples = 0;
     culvi_gl_readback *r = culvi_gl_readback_of(readback);
-    if (r == NULL)
-        return culvi_fail(
-            &readback->device->voice, readback->memory.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_gl_readback_read(): it is no readback; culv_gl_readback_create() makes one");
+    CULVI_REFUSE_IF(
+        r == NULL, &readback->device->voice, readback->memory.label, CULV_REASON_VALUE,
+        "culv_gl_readback_read(): it is no readback; culv_gl_readback_create() makes one");
     culv_gl *gl = r->gl;
     CULVI_TRY(culvi_gl_enter(gl, r->label, "culv_gl_readback_read"));
-    if (readback->mapped)
-        return culvi_fail(gl->voice, r->label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
-                          "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
+    CULVI_REFUSE_IF(readback->mapped, gl->voice, r->label, CULV_REASON_MAPPED,
+                    "culv_gl_readback_read(): CUDA has the buffer now; unmap it first");
     gl->table.glGetNamedFramebufferParameteriv(framebuffer, CULVI_GL_SAMPLES, &samples);
     CULVI_TRY(culvi_gl_check_error(gl, r->label, "glGetNamedFramebufferParameteriv",
                                    CULV_REASON_VALUE,

@@ -163,20 +163,18 @@ static culv_result look_at_texture(const culv_gl *gl, const char *label, culvi_g
     if (!t->glIsTexture(out->name)) return no_object(gl, label, "texture", out->name);
     t->glGetTextureParameteriv(out->name, CULVI_GL_TEXTURE_TARGET, &is);
     culvi_gl_drop_errors(&gl->table); /* Mesa tells the target in core profiles only */
-    if (is != 0 && (uint32_t)is != out->target)
-        return culvi_fail(gl->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "texture %" PRIu32 " is a %s, not a %s; pass the target that it has",
-                          out->name, target_name((uint32_t)is), target_name(out->target));
+    CULVI_REFUSE_IF(is != 0 && (uint32_t)is != out->target, gl->voice, label, CULV_REASON_VALUE,
+                    "texture %" PRIu32 " is a %s, not a %s; pass the target that it has", out->name,
+                    target_name((uint32_t)is), target_name(out->target));
     t->glGetTextureParameteriv(out->name, CULVI_GL_TEXTURE_IMMUTABLE_FORMAT, &immutable);
     out->immutable = immutable != 0;
     look_at_level(gl, out, 0);
     culvi_gl_drop_errors(&gl->table);
-    if (out->width > 0 && has_handle(gl, out->name))
-        return culvi_fail(
-            gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "texture %" PRIu32
-            " has a bindless handle already; register it first, then ask for the handle (glGetTextureHandleARB)",
-            out->name);
+    CULVI_UNSUPPORTED_IF(
+        out->width > 0 && has_handle(gl, out->name), gl->voice, label, CULV_REASON_USAGE,
+        "texture %" PRIu32
+        " has a bindless handle already; register it first, then ask for the handle (glGetTextureHandleARB)",
+        out->name);
     if (out->width > 0) out->levels = count_levels(gl, out);
     culvi_gl_drop_errors(&gl->table);
     return CULV_OK;
@@ -267,12 +265,12 @@ static culv_result describe_image(const culv_gl *gl, const char *label,
     const uint32_t internal = plain_format((uint32_t)object->internal_format);
     const culv_format format = culvi_format_from(CULV_NATIVE_GL, internal);
     const culvi_format *row = culvi_format_find((uint32_t)format);
-    if (!registers(internal) || row == NULL || !row->mapped)
-        return culvi_fail(gl->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "CUDA registers no image of the internal format %#x%s%s%s; %s",
-                          (unsigned)object->internal_format, format != CULV_FORMAT_NONE ? " (" : "",
-                          format != CULV_FORMAT_NONE ? row->name : "",
-                          format != CULV_FORMAT_NONE ? ")" : "", way_round(internal, format));
+    CULVI_UNSUPPORTED_IF(!registers(internal) || row == NULL || !row->mapped, gl->voice, label,
+                         CULV_REASON_FORMAT,
+                         "CUDA registers no image of the internal format %#x%s%s%s; %s",
+                         (unsigned)object->internal_format, format != CULV_FORMAT_NONE ? " (" : "",
+                         format != CULV_FORMAT_NONE ? row->name : "",
+                         format != CULV_FORMAT_NONE ? ")" : "", way_round(internal, format));
     out->format = format;
     out->type = object->target == CULVI_GL_TEXTURE_3D         ? CULV_IMAGE_3D
                 : object->target == CULVI_GL_TEXTURE_CUBE_MAP ? CULV_IMAGE_CUBE
@@ -410,18 +408,17 @@ static culv_result begin(culv_gl *gl, const culv_gl_register_desc *desc, culv_gl
     *d = culv_gl_register_desc_init();
     CULVI_TRY(culvi_desc_read(gl->voice, d, sizeof *d, desc, "culv_gl_register_desc"));
     CULVI_TRY(culvi_check_access(gl->voice, d->label, "culv_gl_register_desc.access", d->access));
-    if (gl->base.foreign)
-        return culvi_fail(
-            gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s(): the context is of '%s', and CUDA registers objects of its own device '%s' alone; make them by culv_gl_buffer_create() or culv_gl_image_create() with a fallback, which copies",
-            call, gl->base.name, gl->base.device->caps.name);
+    CULVI_REFUSE_IF(
+        gl->base.foreign, gl->voice, d->label, CULV_REASON_DEVICE_MISMATCH,
+        "%s(): the context is of '%s', and CUDA registers objects of its own device '%s' alone; make them by culv_gl_buffer_create() or culv_gl_image_create() with a fallback, which copies",
+        call, gl->base.name, gl->base.device->caps.name);
     const culvi_cuda *cuda = gl->base.device->cuda;
-    if (cuda->cuGraphicsGLRegisterBuffer == NULL || cuda->cuGraphicsGLRegisterImage == NULL ||
-        cuda->cuGraphicsMapResources == NULL)
-        return culvi_fail(
-            gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-            "%s(): the CUDA driver has no cuGraphicsGLRegisterBuffer: it registers no objects of OpenGL on this system",
-            call);
+    CULVI_UNSUPPORTED_IF(
+        cuda->cuGraphicsGLRegisterBuffer == NULL || cuda->cuGraphicsGLRegisterImage == NULL ||
+            cuda->cuGraphicsMapResources == NULL,
+        gl->voice, d->label, CULV_REASON_DRIVER_TOO_OLD,
+        "%s(): the CUDA driver has no cuGraphicsGLRegisterBuffer: it registers no objects of OpenGL on this system",
+        call);
     return culvi_gl_enter(gl, d->label, call);
 }
 

@@ -170,26 +170,22 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
                                 : cube ? CULV_IMAGE_CUBE
                                        : CULV_IMAGE_2D};
     const char *refused = why_not(target);
-    if (refused != NULL)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "culv_gl_image_create_desc.target: %s", refused);
-    if (!flat && !cube && !solid && !array && target != CULVI_GL_TEXTURE_2D)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_image_create_desc.target is %#" PRIx32
-                          ", which is no target of textures",
-                          target);
-    if (d->internal_format == 0)
-        return culvi_fail(
-            gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
-            "culv_gl_image_create_desc.internal_format is 0; say a sized format, as GL_RGBA8");
+    CULVI_UNSUPPORTED_IF(refused != NULL, gl->voice, d->label, CULV_REASON_USAGE,
+                         "culv_gl_image_create_desc.target: %s", refused);
+    CULVI_REFUSE_IF(
+        !flat && !cube && !solid && !array && target != CULVI_GL_TEXTURE_2D, gl->voice, d->label,
+        CULV_REASON_VALUE,
+        "culv_gl_image_create_desc.target is %#" PRIx32 ", which is no target of textures", target);
+    CULVI_REFUSE_IF(
+        d->internal_format == 0, gl->voice, d->label, CULV_REASON_FORMAT,
+        "culv_gl_image_create_desc.internal_format is 0; say a sized format, as GL_RGBA8");
     s.row = culvi_format_find((uint32_t)culvi_format_from(CULV_NATIVE_GL, d->internal_format));
-    if (s.row == NULL)
-        return culvi_fail(
-            gl->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_gl_image_create_desc.internal_format is %#" PRIx32 "%s", d->internal_format,
-            d->internal_format == CULVI_GL_RGBA4
-                ? " (GL_RGBA4): NVIDIA's driver keeps it as 8 bits a channel and Mesa as A4R4G4B4, so CUDA cannot know its texels; use GL_RGBA8 or GL_RGB5_A1"
-                : "; it takes sized formats, as GL_RGBA8");
+    CULVI_UNSUPPORTED_IF(
+        s.row == NULL, gl->voice, d->label, CULV_REASON_FORMAT,
+        "culv_gl_image_create_desc.internal_format is %#" PRIx32 "%s", d->internal_format,
+        d->internal_format == CULVI_GL_RGBA4
+            ? " (GL_RGBA4): NVIDIA's driver keeps it as 8 bits a channel and Mesa as A4R4G4B4, so CUDA cannot know its texels; use GL_RGBA8 or GL_RGB5_A1"
+            : "; it takes sized formats, as GL_RGBA8");
     const char *wrong = NULL;
     if (d->width == 0)
         wrong = "the width is 0";
@@ -206,11 +202,10 @@ culv_result culvi_gl_read_shape(const culv_gl *gl, const culv_gl_image_create_de
     else if (s.width > INT32_MAX || s.height > INT32_MAX || s.depth > INT32_MAX ||
              s.layers > INT32_MAX || s.levels > 32)
         wrong = "it is too large";
-    if (wrong != NULL)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "culv_gl_image_create_desc: %s (width %" PRIu32 ", height %" PRIu32
-                          ", depth %" PRIu32 ", array_layers %" PRIu32 ", mip_levels %" PRIu32 ")",
-                          wrong, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
+    CULVI_REFUSE_IF(wrong != NULL, gl->voice, d->label, CULV_REASON_EXTENT,
+                    "culv_gl_image_create_desc: %s (width %" PRIu32 ", height %" PRIu32
+                    ", depth %" PRIu32 ", array_layers %" PRIu32 ", mip_levels %" PRIu32 ")",
+                    wrong, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
     s.size = culvi_image_least_size(s.row, s.width, s.height, s.depth, s.layers, s.levels);
     *out = s;
     return CULV_OK;
@@ -299,11 +294,10 @@ static culv_image_desc describe(const culvi_gl_shape *s)
 static culv_result plan_copied_image(culv_gl *gl, const culvi_gl_shape *s, culvi_plan *plan)
 {
     uint32_t format = 0, type = 0;
-    if (!culvi_gl_texel_format(s->row, s->internal_format, &format, &type))
-        return culvi_fail(
-            gl->voice, s->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "OpenGL copies no texels of %s to and from host memory as they are stored",
-            s->row->name);
+    CULVI_UNSUPPORTED_IF(!culvi_gl_texel_format(s->row, s->internal_format, &format, &type),
+                         gl->voice, s->label, CULV_REASON_FORMAT,
+                         "OpenGL copies no texels of %s to and from host memory as they are stored",
+                         s->row->name);
     bool stored = s->texels == CULV_TEXELS_STORED;
     if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
     culv_result result = culvi_format_supported(gl->base.device, s->row, s->texels, s->label);
@@ -480,9 +474,8 @@ culv_result culv_gl_image_create(culv_gl *gl, const culv_gl_image_create_desc *d
 {
     CULVI_REQUIRE_WITH2(gl, gl->voice, desc, out);
     CULVI_READ(gl->voice, culv_gl_image_create_desc, d, desc);
-    if (d.linear)
-        return culvi_fail(gl->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
+    CULVI_REFUSE_IF(d.linear, gl->voice, d.label, CULV_REASON_VALUE,
+                    "culv_gl_image_create_desc.linear is for culv_gl_memory_bind() alone");
     CULVI_TRY(culvi_gl_enter(gl, d.label, __func__));
     return culvi_gl_make_image(gl, &d, false, out);
 }

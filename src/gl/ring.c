@@ -94,19 +94,17 @@ static culv_result make_objects(culvi_gl_ring *ring, const plan *p)
 static culv_result check_registration(const culvi_gl_ring *ring, uint32_t i,
                                       const culv_registration *r)
 {
-    if (r == NULL)
-        return culvi_fail(
-            ring->gl->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-            "culv_gl_ring_desc.resources[%" PRIu32 "] has a NULL among its max_depth objects", i);
-    if (r->attachment != ring->gl)
-        return culvi_fail(
-            ring->gl->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "culv_gl_ring_desc.resources[%" PRIu32 "] is of another culv_gl than the ring", i);
-    if (culv_registration_is_mapped(r))
-        return culvi_fail(ring->gl->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_MAPPED,
-                          "culv_gl_ring_desc.resources[%" PRIu32
-                          "] has a registration that is mapped; unmap it first",
-                          i);
+    CULVI_REFUSE_IF(
+        r == NULL, ring->gl->voice, ring->base.label, CULV_REASON_NULL_ARGUMENT,
+        "culv_gl_ring_desc.resources[%" PRIu32 "] has a NULL among its max_depth objects", i);
+    CULVI_REFUSE_IF(
+        r->attachment != ring->gl, ring->gl->voice, ring->base.label, CULV_REASON_DEVICE_MISMATCH,
+        "culv_gl_ring_desc.resources[%" PRIu32 "] is of another culv_gl than the ring", i);
+    CULVI_REFUSE_IF(culv_registration_is_mapped(r), ring->gl->voice, ring->base.label,
+                    CULV_REASON_MAPPED,
+                    "culv_gl_ring_desc.resources[%" PRIu32
+                    "] has a registration that is mapped; unmap it first",
+                    i);
     return CULV_OK;
 }
 
@@ -128,10 +126,9 @@ static culv_result register_object(culvi_gl_ring *ring, const plan *p, uint32_t 
     d.label = from->label;
     d.no_surfaces = from->no_surfaces;
     CULVI_TRY(culvi_gl_read_shape(gl, from, &shape));
-    if (from->texels != CULV_TEXELS_STORED)
-        return culvi_fail(
-            gl->voice, d.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_gl_image_create_desc.texels: a registered image has its texels as they are stored");
+    CULVI_UNSUPPORTED_IF(
+        from->texels != CULV_TEXELS_STORED, gl->voice, d.label, CULV_REASON_FORMAT,
+        "culv_gl_image_create_desc.texels: a registered image has its texels as they are stored");
     CULVI_TRY(culvi_gl_create_texture(gl, &shape, 0, &s->names[i]));
     return culv_gl_register_image(gl, s->names[i], shape.target, &d, &s->registrations[i]);
 }
@@ -308,14 +305,13 @@ static unsigned ways_of(const culv_gl_ring_resource *r)
 static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
 {
     const culv_gl_ring_resource *r = &p->desc->resources[i];
-    if ((r->image != NULL) + (r->buffer != NULL) + (r->images != NULL) + (r->buffers != NULL) +
-            (r->registrations != NULL) !=
-        1)
-        return culvi_fail(
-            voice, p->desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_gl_ring_desc.resources[%" PRIu32
-            "] must have exactly one of buffer, image, buffers, images, registrations",
-            i);
+    CULVI_REFUSE_IF((r->image != NULL) + (r->buffer != NULL) + (r->images != NULL) +
+                            (r->buffers != NULL) + (r->registrations != NULL) !=
+                        1,
+                    voice, p->desc->label, CULV_REASON_VALUE,
+                    "culv_gl_ring_desc.resources[%" PRIu32
+                    "] must have exactly one of buffer, image, buffers, images, registrations",
+                    i);
     if (r->image != NULL) {
         CULVI_TRY(culvi_desc_read(voice, &p->images[i], sizeof p->images[i], r->image,
                                   "culv_gl_image_create_desc"));
@@ -339,12 +335,11 @@ static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan
 {
     CULVI_TRY(culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth, d->side,
                                         d->num_resources));
-    if ((uint32_t)d->way > CULV_GL_WAY_STAGED)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_ring_desc.way is %d, which is not a culv_gl_way", (int)d->way);
-    if (d->num_resources > 0 && d->resources == NULL)
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_gl_ring_create: culv_gl_ring_desc.resources is NULL");
+    CULVI_REFUSE_IF((uint32_t)d->way > CULV_GL_WAY_STAGED, gl->voice, d->label, CULV_REASON_VALUE,
+                    "culv_gl_ring_desc.way is %d, which is not a culv_gl_way", (int)d->way);
+    CULVI_REFUSE_IF(d->num_resources > 0 && d->resources == NULL, gl->voice, d->label,
+                    CULV_REASON_NULL_ARGUMENT,
+                    "culv_gl_ring_create: culv_gl_ring_desc.resources is NULL");
     p->desc = d;
     /* Without an object nothing is mapped, and OpenGL would wait for nothing. */
     p->ways = d->num_resources > 0 ? MEMORY | REGISTER | STAGED : MEMORY | STAGED;
@@ -352,10 +347,10 @@ static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan
         CULVI_TRY(read_resource(gl->voice, p, i));
     CULVI_TRY(
         culvi_check_fallback(gl->voice, d->label, "culv_gl_ring_desc.resources", p->fallback));
-    if (d->way != CULV_GL_WAY_NONE && !(p->ways >> d->way & 1))
-        return culvi_fail(gl->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_gl_ring_desc.way is %s, which its resources do not have",
-                          culv_gl_way_name(d->way));
+    CULVI_REFUSE_IF(d->way != CULV_GL_WAY_NONE && !(p->ways >> d->way & 1), gl->voice, d->label,
+                    CULV_REASON_VALUE,
+                    "culv_gl_ring_desc.way is %s, which its resources do not have",
+                    culv_gl_way_name(d->way));
     return CULV_OK;
 }
 

@@ -80,10 +80,10 @@ culv_result culvi_gl_make_semaphore(culvi_graphics *graphics, const culvi_semaph
     /* NVIDIA's OpenGL does not wait for what another GPU signals (measured with 580): it read
      * memory that CUDA still wrote. Vulkan's queue waits for the same semaphore. */
     const bool imported = exportable && !gl->base.across && imports(gl, plan->type);
-    if (plan->type == CULV_SEMAPHORE_BINARY && gl->base.across)
-        return culvi_fail(
-            gl->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEVICE_MISMATCH,
-            "OpenGL does not wait for a binary semaphore that another GPU signals; use a timeline, for which the CPU waits");
+    CULVI_UNSUPPORTED_IF(
+        plan->type == CULV_SEMAPHORE_BINARY && gl->base.across, gl->voice, plan->label,
+        CULV_REASON_DEVICE_MISMATCH,
+        "OpenGL does not wait for a binary semaphore that another GPU signals; use a timeline, for which the CPU waits");
     if (plan->type == CULV_SEMAPHORE_BINARY && !imported)
         CULVI_TRY(culvi_gl_need(
             gl, plan->label, CULVI_GL_SEMAPHORE, CULVI_GL_SEMAPHORE_HANDLE,
@@ -208,17 +208,16 @@ static culv_result read_uses(const culv_shared_semaphore *s, const culv_gl_uses 
     *out = culv_gl_uses_init();
     if (uses == NULL) return CULV_OK;
     CULVI_TRY(culvi_desc_read(voice, out, sizeof *out, uses, "culv_gl_uses"));
-    if ((out->num_buffers != 0 && out->buffers == NULL) ||
-        (out->num_textures != 0 && out->textures == NULL))
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_gl_uses.%s is NULL, but its number is not 0",
-                          out->num_buffers != 0 && out->buffers == NULL ? "buffers" : "textures");
-    if (out->layouts == NULL && out->num_textures > GENERAL_LAYOUTS)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_gl_uses.layouts is NULL for %" PRIu32
-            " textures; that is for %d at most, so say GL_LAYOUT_GENERAL_EXT for each",
-            out->num_textures, (int)GENERAL_LAYOUTS);
+    CULVI_REFUSE_IF((out->num_buffers != 0 && out->buffers == NULL) ||
+                        (out->num_textures != 0 && out->textures == NULL),
+                    voice, label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_gl_uses.%s is NULL, but its number is not 0",
+                    out->num_buffers != 0 && out->buffers == NULL ? "buffers" : "textures");
+    CULVI_REFUSE_IF(out->layouts == NULL && out->num_textures > GENERAL_LAYOUTS, voice, label,
+                    CULV_REASON_VALUE,
+                    "culv_gl_uses.layouts is NULL for %" PRIu32
+                    " textures; that is for %d at most, so say GL_LAYOUT_GENERAL_EXT for each",
+                    out->num_textures, (int)GENERAL_LAYOUTS);
     return CULV_OK;
 }
 

@@ -159,9 +159,8 @@ culv_result culv_gl_copy(culv_shared_buffer *buffer, culv_shared_image *image, c
 {
     if (image == NULL) CULVI_REQUIRE(NULL, buffer);
     CULVI_TRY(culvi_check_copy(copy, __func__));
-    if (image != NULL && buffer != NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s(): a buffer and an image; make a call for each", __func__);
+    CULVI_REFUSE_IF(image != NULL && buffer != NULL, NULL, NULL, CULV_REASON_VALUE,
+                    "%s(): a buffer and an image; make a call for each", __func__);
     const bool up = copy == CULV_COPY_UPLOAD;
     const culvi_pair *pair = image != NULL ? &image->pair : &buffer->pair;
     return culvi_gl_copy(pair, up, up, __func__);

@@ -29,11 +29,11 @@ static culv_result check_across(const culvi_graphics *graphics)
     const culvi_voice *voice = &device->voice;
     int owner = -1;
     bool reaches = false;
-    if ((int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX)
-        return culvi_fail(
-            voice, graphics->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "Culvert shares memory with another GPU on Linux only. Open the device with %s(), or set %s.fallback for copies",
-            graphics->api->words->open_call, graphics->api->words->attach_desc);
+    CULVI_UNSUPPORTED_IF(
+        (int)CULVI_SYSTEM != (int)CULVI_SYSTEM_POSIX, voice, graphics->label,
+        CULV_REASON_HANDLE_TYPE,
+        "Culvert shares memory with another GPU on Linux only. Open the device with %s(), or set %s.fallback for copies",
+        graphics->api->words->open_call, graphics->api->words->attach_desc);
     CULVI_TRY(culvi_reach_ask(device, &graphics->uuid, graphics->label, &owner, &reaches));
     if (owner < 0) {
         CULVI_TEXT(text, 128);
@@ -71,13 +71,13 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback,
     const culv_device *device = graphics->device;
     const culvi_words *words = graphics->api->words;
     graphics->foreign = !culvi_uuid_equal(&graphics->uuid, &device->caps.uuid);
-    if (!graphics->foreign && !culvi_graphics_same_node(&graphics->luid, graphics->node_mask,
-                                                        &device->caps.luid, device->caps.node_mask))
-        return culvi_fail(
-            &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' has node mask %#x among linked GPUs, but the culv_device '%s' has node mask %#x; open the device of that node (culv_device_open_by_luid())",
-            graphics->name, (unsigned)graphics->node_mask, device->caps.name,
-            (unsigned)device->caps.node_mask);
+    CULVI_REFUSE_IF(
+        !graphics->foreign && !culvi_graphics_same_node(&graphics->luid, graphics->node_mask,
+                                                        &device->caps.luid, device->caps.node_mask),
+        &device->voice, graphics->label, CULV_REASON_DEVICE_GROUP,
+        "'%s' has node mask %#x among linked GPUs, but the culv_device '%s' has node mask %#x; open the device of that node (culv_device_open_by_luid())",
+        graphics->name, (unsigned)graphics->node_mask, device->caps.name,
+        (unsigned)device->caps.node_mask);
     if (graphics->foreign && allow_other_gpu) return go_across(graphics, fallback);
     if (!graphics->foreign || fallback != 0) return CULV_OK;
     CULVI_TEXT(text, 768);
@@ -178,14 +178,12 @@ culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const ch
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out)
 {
     culv_device *device = graphics->device;
-    if (graphics->api->attach_again == NULL)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
-                          "Culvert has no copies to another GPU for %s",
-                          graphics->api->words->name);
-    if (!graphics->foreign)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
-                          "'%s' is the culv_device's own GPU, so there is no other one to copy to",
-                          graphics->name);
+    CULVI_UNSUPPORTED_IF(graphics->api->attach_again == NULL, &device->voice, label,
+                         CULV_REASON_PEER, "Culvert has no copies to another GPU for %s",
+                         graphics->api->words->name);
+    CULVI_UNSUPPORTED_IF(!graphics->foreign, &device->voice, label, CULV_REASON_PEER,
+                         "'%s' is the culv_device's own GPU, so there is no other one to copy to",
+                         graphics->name);
     culv_result result = CULV_OK;
     culvi_mutex_lock(&device->lock);
     if (graphics->peer == NULL)

@@ -94,18 +94,14 @@ culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
                                       uint32_t num_resources)
 {
     const culvi_voice *voice = &graphics->device->voice;
-    if (max_depth == 0 || max_depth > CULV_RING_MAX_DEPTH)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.max_depth is %" PRIu32 "; it is 1 to %d", api->desc, max_depth,
-                          CULV_RING_MAX_DEPTH);
-    if ((uint32_t)side > CULV_RING_CONSUMER)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.side is %u, which is not a culv_ring_side", api->desc,
-                          (unsigned)side);
-    if (num_resources > CULVI_RING_RESOURCES)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.num_resources is %" PRIu32 "; a slot has %d at most", api->desc,
-                          num_resources, CULVI_RING_RESOURCES);
+    CULVI_REFUSE_IF(max_depth == 0 || max_depth > CULV_RING_MAX_DEPTH, voice, label,
+                    CULV_REASON_VALUE, "%s.max_depth is %" PRIu32 "; it is 1 to %d", api->desc,
+                    max_depth, CULV_RING_MAX_DEPTH);
+    CULVI_REFUSE_IF((uint32_t)side > CULV_RING_CONSUMER, voice, label, CULV_REASON_VALUE,
+                    "%s.side is %u, which is not a culv_ring_side", api->desc, (unsigned)side);
+    CULVI_REFUSE_IF(num_resources > CULVI_RING_RESOURCES, voice, label, CULV_REASON_VALUE,
+                    "%s.num_resources is %" PRIu32 "; a slot has %d at most", api->desc,
+                    num_resources, CULVI_RING_RESOURCES);
     return CULV_OK;
 }
 
@@ -123,10 +119,10 @@ void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ri
 
 culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_waits waits)
 {
-    if ((uint32_t)waits > CULV_RING_WAITS_SIGNAL_FIRST)
-        return culvi_fail(&ring->graphics->device->voice, label_of(ring), CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE, "%s.waits is %u, which is not a culv_ring_waits",
-                          ring->api->desc, (unsigned)waits);
+    CULVI_REFUSE_IF((uint32_t)waits > CULV_RING_WAITS_SIGNAL_FIRST, &ring->graphics->device->voice,
+                    label_of(ring), CULV_REASON_VALUE,
+                    "%s.waits is %u, which is not a culv_ring_waits", ring->api->desc,
+                    (unsigned)waits);
     /* On Windows a consumer may present. */
     ring->signal_first =
         waits == CULV_RING_WAITS_DEFAULT

@@ -35,12 +35,11 @@ static culv_result choose_across(const culvi_graphics *graphics, const culvi_mem
     const bool by_vmm = !ask->dedicated || (maps && ask->size >= CULVI_PLACED_UNIT);
     *out = by_vmm ? CULVI_MEMORY_PLACED : CULVI_MEMORY_ACROSS;
     if (ask->dedicated) return CULV_OK;
-    if (!maps)
-        return culvi_fail(
-            &device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "memory of another GPU that is not dedicated to one buffer is mapped by VMM, which %s '%s' lacks; give the buffer memory of its own (%s)",
-            device->caps.cig_context ? "a CIG context of" : "the device", device->caps.name,
-            words->dedicated);
+    CULVI_UNSUPPORTED_IF(
+        !maps, &device->voice, ask->label, CULV_REASON_VMM,
+        "memory of another GPU that is not dedicated to one buffer is mapped by VMM, which %s '%s' lacks; give the buffer memory of its own (%s)",
+        device->caps.cig_context ? "a CIG context of" : "the device", device->caps.name,
+        words->dedicated);
     if (ask->size % CULVI_PLACED_UNIT == 0) return CULV_OK;
     return culvi_fail(
         &device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -80,18 +79,14 @@ static culv_result check_again(const culvi_graphics *graphics, const culvi_memor
 {
     const culvi_voice *voice = &graphics->device->voice;
     const culvi_words *words = graphics->api->words;
-    if (found->size != ask->size)
-        return culvi_fail(
-            voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "%s.%s is %" PRIu64 ", but this %s was imported with %" PRIu64
-            "; pass the whole allocation's size (%s), the same for every resource in it",
-            words->memory_desc, words->memory_size, ask->size, words->memory, found->size,
-            words->size);
-    if (found->dedicated != ask->dedicated)
-        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "%s.dedicated is %u, but this %s was imported with %u",
-                          words->memory_desc, (unsigned)ask->dedicated, words->memory,
-                          (unsigned)found->dedicated);
+    CULVI_REFUSE_IF(found->size != ask->size, voice, ask->label, CULV_REASON_SIZE,
+                    "%s.%s is %" PRIu64 ", but this %s was imported with %" PRIu64
+                    "; pass the whole allocation's size (%s), the same for every resource in it",
+                    words->memory_desc, words->memory_size, ask->size, words->memory, found->size,
+                    words->size);
+    CULVI_REFUSE_IF(found->dedicated != ask->dedicated, voice, ask->label, CULV_REASON_DEDICATED,
+                    "%s.dedicated is %u, but this %s was imported with %u", words->memory_desc,
+                    (unsigned)ask->dedicated, words->memory, (unsigned)found->dedicated);
     return CULV_OK;
 }
 

@@ -197,10 +197,9 @@ static culv_result make_by_host(void *object, void *plans)
     const culvi_graphics_api *api = graphics->api;
     culv_device *device = graphics->device;
     plan->path = CULV_SHARING_HOST;
-    if (api->stage == NULL)
-        return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_NOT_EXPORTABLE,
-                          "Culvert has no copies through the host for %s", api->words->name);
+    CULVI_UNSUPPORTED_IF(api->stage == NULL, &device->voice, plan->label,
+                         CULV_REASON_NOT_EXPORTABLE,
+                         "Culvert has no copies through the host for %s", api->words->name);
     CULVI_TRY(api->plan(graphics, plan));
     uint64_t size = plan->size;
     culvi_staging *staging = culvi_staging_new(device, CULV_SHARING_HOST, plan->label, plan->row,

@@ -7,9 +7,8 @@ static culv_result check_type(const culvi_graphics *graphics, const char *label,
                               culv_semaphore_type type, bool untracked)
 {
     const culvi_voice *voice = &graphics->device->voice;
-    if (type == CULV_SEMAPHORE_TIMELINE && untracked)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.untracked is for binary semaphores", desc);
+    CULVI_REFUSE_IF(type == CULV_SEMAPHORE_TIMELINE && untracked, voice, label, CULV_REASON_VALUE,
+                    "%s.untracked is for binary semaphores", desc);
     return culvi_semaphore_check_type(voice, label, desc, type);
 }
 
@@ -75,11 +74,10 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
     bool timeline = desc->type == CULV_SEMAPHORE_TIMELINE;
     CULVI_TRY(check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0));
     CULVI_TRY(culvi_graphics_check_shares(graphics, desc->label, CULVI_SHARE_SEMAPHORES));
-    if (timeline && desc->signal_pending)
-        return culvi_fail(
-            &graphics->device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s.signal_pending is for binary semaphores; report promised values with culv_semaphore_mark_value()",
-            desc_name);
+    CULVI_REFUSE_IF(
+        timeline && desc->signal_pending, &graphics->device->voice, desc->label, CULV_REASON_VALUE,
+        "%s.signal_pending is for binary semaphores; report promised values with culv_semaphore_mark_value()",
+        desc_name);
     if (timeline)
         CULVI_TRY(graphics->api->check_timelines(graphics, desc->label, CULVI_HOST_READS));
     culv_semaphore *made = NULL;
@@ -187,11 +185,10 @@ static culv_result make_by_host(void *object, void *plans)
                                  .reached = reached,
                                  .release = release_by_host,
                                  .holder = graphics};
-    if (plan->type != CULV_SEMAPHORE_TIMELINE)
-        return culvi_fail(
-            &graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_NOT_EXPORTABLE,
-            "the binary semaphore cannot be shared, and the host signals only timelines; use a timeline");
+    CULVI_UNSUPPORTED_IF(
+        plan->type != CULV_SEMAPHORE_TIMELINE, &graphics->device->voice, plan->label,
+        CULV_REASON_NOT_EXPORTABLE,
+        "the binary semaphore cannot be shared, and the host signals only timelines; use a timeline");
     CULVI_TRY(api->check_timelines(graphics, plan->label, CULVI_HOST_SIGNALS));
     CULVI_TRY(api->make_semaphore(graphics, plan, false, &pair->native));
     culv_result result =
@@ -206,10 +203,10 @@ static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaph
 {
     const culvi_voice *voice = &graphics->device->voice;
     CULVI_TRY(check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked));
-    if (plan->type == CULV_SEMAPHORE_BINARY && plan->initial_value != 0)
-        return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.initial_value is %" PRIu64 "; a binary semaphore begins unsignaled",
-                          plan->desc_name, plan->initial_value);
+    CULVI_REFUSE_IF(plan->type == CULV_SEMAPHORE_BINARY && plan->initial_value != 0, voice,
+                    plan->label, CULV_REASON_VALUE,
+                    "%s.initial_value is %" PRIu64 "; a binary semaphore begins unsignaled",
+                    plan->desc_name, plan->initial_value);
     return CULV_OK;
 }
 

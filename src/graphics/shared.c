@@ -75,12 +75,11 @@ culv_result culv_shared_semaphore_submit_failed(culv_shared_semaphore *semaphore
 {
     CULVI_REQUIRE(NULL, semaphore);
     culvi_semaphore_pair *pair = &semaphore->pair;
-    if (pair->cuda->type != CULV_SEMAPHORE_TIMELINE)
-        return culvi_fail(
-            &pair->graphics->device->voice, pair->cuda->label, CULV_ERROR_INVALID,
-            CULV_REASON_VALUE,
-            "%s: CUDA's wait for a binary semaphore is taken only when its signal was submitted, so that none is left over",
-            __func__);
+    CULVI_REFUSE_IF(
+        pair->cuda->type != CULV_SEMAPHORE_TIMELINE, &pair->graphics->device->voice,
+        pair->cuda->label, CULV_REASON_VALUE,
+        "%s: CUDA's wait for a binary semaphore is taken only when its signal was submitted, so that none is left over",
+        __func__);
     return culvi_semaphore_pair_give_up(pair);
 }
 
@@ -95,11 +94,10 @@ culv_result culv_shared_semaphore_wait_on_host(const culv_shared_semaphore *sema
     culvi_graphics *graphics = pair->graphics;
     const culvi_voice *voice = &graphics->device->voice;
     const char *label = pair->cuda->label;
-    if (pair->cuda->type != CULV_SEMAPHORE_TIMELINE)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: a binary semaphore has no counter that the host can wait for; use a timeline, or a fence of the submission",
-            __func__);
+    CULVI_REFUSE_IF(
+        pair->cuda->type != CULV_SEMAPHORE_TIMELINE, voice, label, CULV_REASON_VALUE,
+        "%s: a binary semaphore has no counter that the host can wait for; use a timeline, or a fence of the submission",
+        __func__);
     CULVI_TRY(graphics->api->check_timelines(graphics, label, CULVI_HOST_WAITS));
     const char *call = NULL;
     const int cancel = culvi_cancel_disable();

@@ -100,10 +100,10 @@ static culv_result update(culv_vector_view *view)
     culvi_view_part *parts = NULL;
     size_t count = 0, made = 0;
     uint64_t generation = 0;
-    if (atomic_load(&view->vector->gone))
-        return culvi_fail(
-            &view->graphics->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vector_view_update: the vector was destroyed; the view keeps the buffers that it has until culv_vector_view_destroy()");
+    CULVI_REFUSE_IF(
+        atomic_load(&view->vector->gone), &view->graphics->device->voice, view->label,
+        CULV_REASON_VALUE,
+        "culv_vector_view_update: the vector was destroyed; the view keeps the buffers that it has until culv_vector_view_destroy()");
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
     CULVI_TRY(list_chunks(view, &chunks, &count, &generation));
     parts = culvi_alloc((count + 1) * sizeof *parts);
@@ -133,15 +133,13 @@ culv_result culvi_vector_view_check(const culvi_graphics *graphics, const char *
 {
     const culvi_voice *voice = &graphics->device->voice;
     const uint32_t type = CULVI_HANDLE_OPAQUE;
-    if (graphics->device != vector->device)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the vector is of another culv_device ('%s') than the attachment ('%s'); make both of one",
-            vector->device->caps.name, graphics->device->caps.name);
-    if (graphics->foreign)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "the vector lies on '%s', and %s runs on '%s'", vector->device->caps.name,
-                          graphics->api->words->name, graphics->name);
+    CULVI_REFUSE_IF(
+        graphics->device != vector->device, voice, label, CULV_REASON_DEVICE_MISMATCH,
+        "the vector is of another culv_device ('%s') than the attachment ('%s'); make both of one",
+        vector->device->caps.name, graphics->device->caps.name);
+    CULVI_REFUSE_IF(graphics->foreign, voice, label, CULV_REASON_DEVICE_MISMATCH,
+                    "the vector lies on '%s', and %s runs on '%s'", vector->device->caps.name,
+                    graphics->api->words->name, graphics->name);
     if (vector->chunk.handle_types & UINT32_C(1) << type) return CULV_OK;
     return culvi_fail(
         voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,

@@ -7,16 +7,14 @@ culv_result culvi_ipc_users_copy(const culvi_voice *voice, const uint32_t *users
                                  const char *field, culvi_ipc_users *out)
 {
     memset(out, 0, sizeof *out);
-    if (users != NULL && (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS)
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
-            "%s.users is given, and Windows has no numbers for users; leave it NULL, then only the user of this process is admitted",
-            field);
-    if ((users == NULL) != (count == 0) || count > 4096)
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s.users is %s and num_users is %zu; give both (at most 4096) or neither", field,
-            users == NULL ? "NULL" : "given", count);
+    CULVI_UNSUPPORTED_IF(
+        users != NULL && (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS, voice, NULL,
+        CULV_REASON_NOT_BUILT,
+        "%s.users is given, and Windows has no numbers for users; leave it NULL, then only the user of this process is admitted",
+        field);
+    CULVI_REFUSE_IF((users == NULL) != (count == 0) || count > 4096, voice, NULL, CULV_REASON_VALUE,
+                    "%s.users is %s and num_users is %zu; give both (at most 4096) or neither",
+                    field, users == NULL ? "NULL" : "given", count);
     const uint32_t self = culvi_ipc_this_user();
     for (size_t i = 0; i < (users != NULL ? count : 1); i++) {
         const uint32_t user = users != NULL ? users[i] : self;
@@ -53,11 +51,10 @@ culv_result culvi_ipc_part_name(const culvi_voice *voice, const char *call, cons
                                 char out[CULV_IPC_NAME_SIZE])
 {
     culvi_text t = {out, CULV_IPC_NAME_SIZE, 0};
-    if (slot >= slots || part >= parts)
-        return culvi_fail(voice, ring, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: there is no part %" PRIu32 " of slot %" PRIu32
-                          "; the ring has %" PRIu32 " slots of %" PRIu32 " parts",
-                          call, part, slot, slots, parts);
+    CULVI_REFUSE_IF(slot >= slots || part >= parts, voice, ring, CULV_REASON_RANGE,
+                    "%s: there is no part %" PRIu32 " of slot %" PRIu32 "; the ring has %" PRIu32
+                    " slots of %" PRIu32 " parts",
+                    call, part, slot, slots, parts);
     memset(out, 0, CULV_IPC_NAME_SIZE);
     culvi_text_add(&t, "%s.%" PRIu32 ".%" PRIu32, ring, slot, part);
     return CULV_OK;
@@ -140,14 +137,12 @@ culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out
     CULVI_REQUIRE2(NULL, desc, out);
     CULVI_READ(NULL, culv_ipc_fetch_desc, d, desc);
     CULVI_TRY(culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type));
-    if (!culvi_ipc_travels(d.type))
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_ipc_fetch_desc.type is %s, which is a number for every process; there is nothing to fetch",
-            culvi_handle_type_name(d.type));
-    if (d.pid <= 0)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_fetch_desc.pid is %d, which is no process", (int)d.pid);
+    CULVI_REFUSE_IF(
+        !culvi_ipc_travels(d.type), NULL, NULL, CULV_REASON_HANDLE_TYPE,
+        "culv_ipc_fetch_desc.type is %s, which is a number for every process; there is nothing to fetch",
+        culvi_handle_type_name(d.type));
+    CULVI_REFUSE_IF(d.pid <= 0, NULL, NULL, CULV_REASON_VALUE,
+                    "culv_ipc_fetch_desc.pid is %d, which is no process", (int)d.pid);
     culv_result result =
         culvi_ipc_users_copy(NULL, d.users, d.num_users, "culv_ipc_fetch_desc", &users);
     if (result == CULV_OK) result = culvi_ipc_fetch(&d, &users, &native);

@@ -129,14 +129,13 @@ static culv_result take_answer(culvi_ipc_consumer *c, const culvi_ipc_message *m
         return refuse_answer(c, "its timelines are not those that were given");
     c->slots = m->join.depth;
     c->parts = m->join.parts;
-    if (own == NULL && c->device == NULL)
-        return culvi_fail(
-            NULL, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ipc_ring_join: without timelines of yours the ring needs CUDA, and the client was connected without a device");
-    if ((own == NULL || own->reached == NULL) && !culvi_ipc_can_count(c->device))
-        return culvi_fail(
-            &c->device->voice, c->name, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-            "culv_ipc_ring_join: the driver has no stream memory operations, and nothing else tells how far the GPU is (culv_ipc_timelines.reached)");
+    CULVI_REFUSE_IF(
+        own == NULL && c->device == NULL, NULL, c->name, CULV_REASON_VALUE,
+        "culv_ipc_ring_join: without timelines of yours the ring needs CUDA, and the client was connected without a device");
+    CULVI_UNSUPPORTED_IF(
+        (own == NULL || own->reached == NULL) && !culvi_ipc_can_count(c->device), &c->device->voice,
+        c->name, CULV_REASON_DRIVER_TOO_OLD,
+        "culv_ipc_ring_join: the driver has no stream memory operations, and nothing else tells how far the GPU is (culv_ipc_timelines.reached)");
     culv_result result = open_pages(c, fds, counters);
     if (result != CULV_OK || counters) return result;
     if (own != NULL) {
@@ -161,14 +160,12 @@ static culv_result read_own(const culvi_ipc_consumer *c, const culv_ipc_timeline
     const culvi_voice *voice = culvi_ipc_voice(c->device);
     CULVI_TRY(culvi_desc_read(voice, out, sizeof *out, given, "culv_ipc_timelines"));
     CULVI_TRY(culvi_ipc_timelines_check(voice, c->name, "culv_ipc_consumer_desc.timelines", out));
-    if (out->signal == NULL && c->device == NULL)
-        return culvi_fail(
-            voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ipc_timelines.signal is NULL, and the client has no device that could signal in place of a producer that has ended");
-    if (out->reached == NULL && c->device == NULL)
-        return culvi_fail(
-            voice, c->name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ipc_timelines.reached is NULL, and the client has no device that could tell how far `done` is; let it read the counter of `done` (in Vulkan vkGetSemaphoreCounterValue)");
+    CULVI_REFUSE_IF(
+        out->signal == NULL && c->device == NULL, voice, c->name, CULV_REASON_VALUE,
+        "culv_ipc_timelines.signal is NULL, and the client has no device that could signal in place of a producer that has ended");
+    CULVI_REFUSE_IF(
+        out->reached == NULL && c->device == NULL, voice, c->name, CULV_REASON_VALUE,
+        "culv_ipc_timelines.reached is NULL, and the client has no device that could tell how far `done` is; let it read the counter of `done` (in Vulkan vkGetSemaphoreCounterValue)");
     return CULV_OK;
 }
 
@@ -224,9 +221,9 @@ culv_result culv_ipc_ring_join(culv_ipc_client *client, const culv_ipc_consumer_
     CULVI_READ(voice, culv_ipc_consumer_desc, d, desc);
     if (d.made != NULL) CULVI_TRY(culvi_struct_check(voice, d.made, "culv_ipc_timelines"));
     CULVI_REQUIRE(voice, desc->ring);
-    if (d.policy != CULV_RING_FIFO && d.policy != CULV_RING_MAILBOX)
-        return culvi_fail(voice, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_consumer_desc.policy is %d, which is no policy", (int)d.policy);
+    CULVI_REFUSE_IF(d.policy != CULV_RING_FIFO && d.policy != CULV_RING_MAILBOX, voice,
+                    client->label, CULV_REASON_VALUE,
+                    "culv_ipc_consumer_desc.policy is %d, which is no policy", (int)d.policy);
     culvi_ipc_consumer *c = culvi_alloc(sizeof *c);
     culvi_ipc_leave *leave = culvi_alloc(sizeof *leave);
     if (c == NULL || leave == NULL) {
@@ -420,10 +417,8 @@ static culv_result acquire_frame(culvi_ipc_consumer *c, uint64_t timeout, culv_r
     uint64_t frame = 0, began = 0;
     uint32_t slot = 0;
     bool last = false; /* the time is over, whatever still comes */
-    if (c->held)
-        return culvi_fail(culvi_ipc_voice(c->device), c->name, CULV_ERROR_INVALID,
-                          CULV_REASON_RING_ORDER,
-                          "frame %" PRIu64 " is held already; release it first", c->frame - 1);
+    CULVI_REFUSE_IF(c->held, culvi_ipc_voice(c->device), c->name, CULV_REASON_RING_ORDER,
+                    "frame %" PRIu64 " is held already; release it first", c->frame - 1);
     for (;;) {
         const bool there = look(c);
         const bool begun = counts(c);

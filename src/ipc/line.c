@@ -202,9 +202,9 @@ static culv_result count(culv_device *device, const culvi_ipc_line *line, const 
                               (stream, line->at, value, CU_STREAM_WAIT_VALUE_GEQ));
     }
     culvi_leave_frame(device, pushed);
-    if (r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED)
-        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-                          "the stream is being captured, and each frame has values of its own");
+    CULVI_REFUSE_IF(r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED, &device->voice, label,
+                    CULV_REASON_CAPTURE,
+                    "the stream is being captured, and each frame has values of its own");
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
                            "value %" PRIu64 " could not be %s in the ring's page", value,
@@ -216,10 +216,9 @@ culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const 
 {
     const bool signal = how == CULVI_IPC_SIGNALS;
     if (line->word != NULL) return count(device, line, label, stream, value, signal);
-    if (line->semaphore == NULL)
-        return culvi_fail(
-            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "the ring's timelines are a graphics API's, which makes them for each consumer; use the calls without a stream, and submit frame->wait_points and frame->signal_points");
+    CULVI_REFUSE_IF(
+        line->semaphore == NULL, &device->voice, label, CULV_REASON_VALUE,
+        "the ring's timelines are a graphics API's, which makes them for each consumer; use the calls without a stream, and submit frame->wait_points and frame->signal_points");
     line->used = true;
     return signal ? culv_semaphore_signal(line->semaphore, stream, value)
                   : culv_semaphore_wait(line->semaphore, stream, value);

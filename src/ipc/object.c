@@ -24,15 +24,13 @@ static culv_result check_object(const culv_ipc_object *object, const char *call,
     CULVI_REQUIRE(NULL, object);
     const culvi_voice *voice = culvi_ipc_voice(object->device);
     if (out == NULL) return culvi_fail_null(voice, call, "out");
-    if (object->info.kind != kind && object->info.kind != or_kind)
-        return culvi_fail(voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: '%s' is %s, not %s", call, object->info.name,
-                          kinds[object->info.kind], kinds[kind]);
-    if (object->device == NULL)
-        return culvi_fail(
-            voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: the client was connected without a device; pass one to culv_ipc_client_connect()",
-            call);
+    CULVI_REFUSE_IF(object->info.kind != kind && object->info.kind != or_kind, voice,
+                    object->info.name, CULV_REASON_VALUE, "%s: '%s' is %s, not %s", call,
+                    object->info.name, kinds[object->info.kind], kinds[kind]);
+    CULVI_REFUSE_IF(
+        object->device == NULL, voice, object->info.name, CULV_REASON_VALUE,
+        "%s: the client was connected without a device; pass one to culv_ipc_client_connect()",
+        call);
     return CULV_OK;
 }
 
@@ -57,11 +55,10 @@ culv_result culv_ipc_object_get_info(const culv_ipc_object *object, culv_ipc_inf
 culv_result culv_ipc_object_get_handle(const culv_ipc_object *object, culv_handle *out)
 {
     CULVI_REQUIRE2(NULL, object, out);
-    if (object->handle.type == CULV_HANDLE_NONE)
-        return culvi_fail(culvi_ipc_voice(object->device), object->info.name, CULV_ERROR_INVALID,
-                          CULV_REASON_HANDLE_TYPE,
-                          "culv_ipc_object_get_handle: '%s' is %s, which has no handle of its own",
-                          object->info.name, kinds[object->info.kind]);
+    CULVI_REFUSE_IF(object->handle.type == CULV_HANDLE_NONE, culvi_ipc_voice(object->device),
+                    object->info.name, CULV_REASON_HANDLE_TYPE,
+                    "culv_ipc_object_get_handle: '%s' is %s, which has no handle of its own",
+                    object->info.name, kinds[object->info.kind]);
     *out = object->handle;
     return CULV_OK;
 }
@@ -238,11 +235,10 @@ culv_result culv_ipc_import_image(const culv_ipc_object *object, culv_image **ou
     culv_image_desc d = culv_image_desc_init();
     CULVI_TRY(check_object(object, __func__, CULV_IPC_IMAGE, CULV_IPC_IMAGE, (const void *)out));
     const culv_ipc_info *i = &object->info;
-    if (i->tiling != CULV_IPC_TILING_OPTIMAL)
-        return culvi_fail(
-            &object->device->voice, i->name, CULV_ERROR_INVALID, CULV_REASON_TILING,
-            "culv_ipc_import_image: '%s' is LINEAR, and CUDA's arrays read such images wrong; offer it as a BUFFER of its rows",
-            i->name);
+    CULVI_REFUSE_IF(
+        i->tiling != CULV_IPC_TILING_OPTIMAL, &object->device->voice, i->name, CULV_REASON_TILING,
+        "culv_ipc_import_image: '%s' is LINEAR, and CUDA's arrays read such images wrong; offer it as a BUFFER of its rows",
+        i->name);
     CULVI_TRY(import_memory(object, &memory));
     d.offset = i->offset;
     d.format = i->format;

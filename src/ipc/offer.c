@@ -40,9 +40,8 @@ static culv_result add(culv_ipc_server *server, const char *call, const culvi_ip
     const culvi_voice *voice = &server->device->voice;
     char text[192] = "";
     culvi_text why = {text, sizeof text, 0};
-    if (!culvi_ipc_info_good(&offer->info, &why))
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_ipc_info: %s", call, text);
+    CULVI_REFUSE_IF(!culvi_ipc_info_good(&offer->info, &why), voice, server->label,
+                    CULV_REASON_VALUE, "%s: culv_ipc_info: %s", call, text);
     const culvi_ipc_offer *other = culvi_ipc_offer_find(server, offer->info.name);
     if (other != NULL)
         return culvi_fail(voice, server->label, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME,
@@ -51,10 +50,9 @@ static culv_result add(culv_ipc_server *server, const char *call, const culvi_ip
                           other->ring != NULL || other->belongs != NULL
                               ? "it belongs to a ring, and culv_ring_destroy() withdraws it"
                               : "culv_ipc_withdraw() that, or choose another name");
-    if (server->num_offers >= CULVI_IPC_OFFERS)
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: the server offers %d things, and that is the most", call,
-                          (int)CULVI_IPC_OFFERS);
+    CULVI_REFUSE_IF(server->num_offers >= CULVI_IPC_OFFERS, voice, server->label, CULV_REASON_VALUE,
+                    "%s: the server offers %d things, and that is the most", call,
+                    (int)CULVI_IPC_OFFERS);
     culvi_ipc_offer *o = make_room(server) ? culvi_alloc(sizeof *o) : NULL;
     if (o == NULL) return culvi_fail_host_memory(voice, server->label);
     culvi_ipc_offer **list = list_of(server, offer->info.name);
@@ -124,11 +122,10 @@ static culv_result from_vmm(culv_ipc_server *server, const char *call,
     offer->info.device = what.device;
     offer->info.allocation_size = what.size;
     const uint64_t offset = offer->info.offset;
-    if (offset >= what.size)
-        return culvi_fail(
-            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: culv_ipc_info.offset is %" PRIu64 ", and the allocation has %" PRIu64 " bytes",
-            call, offset, what.size);
+    CULVI_REFUSE_IF(offset >= what.size, &server->device->voice, server->label, CULV_REASON_VALUE,
+                    "%s: culv_ipc_info.offset is %" PRIu64 ", and the allocation has %" PRIu64
+                    " bytes",
+                    call, offset, what.size);
     if (offer->info.size == 0)
         offer->info.size = (what.requested > offset ? what.requested : what.size) - offset;
     if (offer->info.kind == CULV_IPC_VMM)
@@ -148,12 +145,11 @@ static culv_result from_vector(culv_ipc_server *server, const char *call,
     if (count > 0) { /* else the first answer says that its chunks cannot be exported */
         culv_vmm_allocation_info what = culv_vmm_allocation_info_init();
         CULVI_TRY(culv_vmm_allocation_get_info(first.allocation, &what));
-        if (!(what.handle_types & UINT32_C(1) << (unsigned)CULVI_HANDLE_OPAQUE))
-            return culvi_fail(
-                &server->device->voice, server->label, CULV_ERROR_INVALID,
-                CULV_REASON_NOT_EXPORTABLE,
-                "%s: the vector was not made for export; give it %s in culv_vector_desc.handle_types",
-                call, culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+        CULVI_REFUSE_IF(
+            !(what.handle_types & UINT32_C(1) << (unsigned)CULVI_HANDLE_OPAQUE),
+            &server->device->voice, server->label, CULV_REASON_NOT_EXPORTABLE,
+            "%s: the vector was not made for export; give it %s in culv_vector_desc.handle_types",
+            call, culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     }
     offer->vector = vector;
     offer->info.allocation_size = culv_vector_committed(vector);
@@ -175,11 +171,11 @@ static culv_result check_handle(const culv_ipc_server *server, const culv_ipc_in
                                binary      ? CULVI_USE_BINARY
                                : semaphore ? CULVI_USE_TIMELINE
                                            : CULVI_USE_MEMORY);
-    if (result == CULV_OK && (!culvi_ipc_travels(handle->type) || handle->name != NULL))
-        return culvi_fail(
-            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_ipc_offer: handle is %s, which keeps nothing alive for the other process; export an NT handle and offer that",
-            handle->name != NULL ? "a name" : "a KMT handle");
+    CULVI_REFUSE_IF(
+        result == CULV_OK && (!culvi_ipc_travels(handle->type) || handle->name != NULL), voice,
+        server->label, CULV_REASON_HANDLE_TYPE,
+        "culv_ipc_offer: handle is %s, which keeps nothing alive for the other process; export an NT handle and offer that",
+        handle->name != NULL ? "a name" : "a KMT handle");
     if (result == CULV_OK)
         result = culvi_handle_check(
             voice, server->label, "culv_ipc_offer: handle",
@@ -213,12 +209,11 @@ static culv_result from_handle(culv_ipc_server *server, const char *call,
 {
     const culv_handle *handle = source->object;
     if (culvi_uuid_given(&info->device)) offer->info.device = info->device;
-    if (offer->info.kind != CULV_IPC_BUFFER && offer->info.kind != CULV_IPC_IMAGE &&
-        offer->info.kind != CULV_IPC_SEMAPHORE)
-        return culvi_fail(
-            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE or a SEMAPHORE", call,
-            (int)offer->info.kind);
+    CULVI_REFUSE_IF(offer->info.kind != CULV_IPC_BUFFER && offer->info.kind != CULV_IPC_IMAGE &&
+                        offer->info.kind != CULV_IPC_SEMAPHORE,
+                    &server->device->voice, server->label, CULV_REASON_VALUE,
+                    "%s: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE or a SEMAPHORE",
+                    call, (int)offer->info.kind);
     culv_result result = check_handle(server, &offer->info, handle);
     if (result == CULV_OK) tell_rest(server, &offer->info);
     offer->info.handle_type = handle->type;
@@ -232,26 +227,26 @@ static culv_result whole_blocks(const culv_ipc_server *server, const char *call,
                                 CUdeviceptr pointer, const culv_pointer_info *what)
 {
     const culvi_voice *voice = &server->device->voice;
-    if (what->kind != CULV_POINTER_DEVICE || !what->ipc)
-        return culvi_fail(
-            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: CUDA has no cuIpc handle for what lies at 0x%llx. %s goes to other processes by %s",
-            call, (unsigned long long)pointer,
-            what->kind == CULV_POINTER_VMM    ? "Memory of cuMemCreate"
-            : what->kind == CULV_POINTER_POOL ? "Memory of a pool"
-            : what->kind == CULV_POINTER_EXTERNAL
-                ? "Memory of a graphics API"
-                : "Neither managed memory, nor the host's, nor what is none of CUDA's",
-            what->kind == CULV_POINTER_VMM ? "culv_ipc_from_vmm()"
-            : what->kind == CULV_POINTER_POOL
-                ? "culv_ipc_from_pool_memory(), if its pool was made with handle types (cuMemPoolCreate); the default pool of cudaMallocAsync was not, so take memory of such a pool or of culv_vmm_allocation_create()"
-            : what->kind == CULV_POINTER_EXTERNAL ? "culv_ipc_from_handle()"
-                                                  : "any call; use culv_vmm_allocation_create()");
-    if (what->device != (int32_t)server->device->ordinal)
-        return culvi_fail(
-            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s: the memory is of CUDA device %d, and the server's is %d; offer it by a server of its device",
-            call, (int)what->device, (int)server->device->ordinal);
+    CULVI_REFUSE_IF(
+        what->kind != CULV_POINTER_DEVICE || !what->ipc, voice, server->label,
+        CULV_REASON_NOT_EXPORTABLE,
+        "%s: CUDA has no cuIpc handle for what lies at 0x%llx. %s goes to other processes by %s",
+        call, (unsigned long long)pointer,
+        what->kind == CULV_POINTER_VMM    ? "Memory of cuMemCreate"
+        : what->kind == CULV_POINTER_POOL ? "Memory of a pool"
+        : what->kind == CULV_POINTER_EXTERNAL
+            ? "Memory of a graphics API"
+            : "Neither managed memory, nor the host's, nor what is none of CUDA's",
+        what->kind == CULV_POINTER_VMM ? "culv_ipc_from_vmm()"
+        : what->kind == CULV_POINTER_POOL
+            ? "culv_ipc_from_pool_memory(), if its pool was made with handle types (cuMemPoolCreate); the default pool of cudaMallocAsync was not, so take memory of such a pool or of culv_vmm_allocation_create()"
+        : what->kind == CULV_POINTER_EXTERNAL ? "culv_ipc_from_handle()"
+                                              : "any call; use culv_vmm_allocation_create()");
+    CULVI_REFUSE_IF(
+        what->device != (int32_t)server->device->ordinal, voice, server->label,
+        CULV_REASON_DEVICE_MISMATCH,
+        "%s: the memory is of CUDA device %d, and the server's is %d; offer it by a server of its device",
+        call, (int)what->device, (int)server->device->ordinal);
     if (pointer == what->range_start && pointer % CULV_IPC_CUDA_BLOCK == 0 &&
         what->range_size % CULV_IPC_CUDA_BLOCK == 0)
         return CULV_OK;
@@ -314,11 +309,11 @@ static culv_result from_pool(const culv_ipc_server *server, const char *call,
                              const culv_handle *handle, culvi_ipc_offer *offer)
 {
     if (handle->type == offer->info.handle_type) return culv_handle_dup(handle, &offer->handle);
-    if (handle->type != CULV_HANDLE_FABRIC)
-        return culvi_fail(
-            &server->device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "%s: a pool goes by a handle of type %s or FABRIC, and this one is %s", call,
-            culvi_handle_type_name(offer->info.handle_type), culvi_handle_type_name(handle->type));
+    CULVI_REFUSE_IF(handle->type != CULV_HANDLE_FABRIC, &server->device->voice, server->label,
+                    CULV_REASON_HANDLE_TYPE,
+                    "%s: a pool goes by a handle of type %s or FABRIC, and this one is %s", call,
+                    culvi_handle_type_name(offer->info.handle_type),
+                    culvi_handle_type_name(handle->type));
     offer->info.kind = CULV_IPC_POOL_FABRIC;
     set_data(offer, handle->value.fabric, CULVI_IPC_DATA);
     return CULV_OK;
@@ -388,14 +383,12 @@ culv_result culv_ipc_withdraw(culv_ipc_server *server, const char *name)
     CULVI_REQUIRE_WITH(server, &server->device->voice, name);
     const culvi_voice *voice = &server->device->voice;
     const culvi_ipc_offer *offer = culvi_ipc_offer_find(server, name);
-    if (offer == NULL)
-        return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
-                          "culv_ipc_withdraw: nothing of the name '%.63s' is offered", name);
-    if (offer->ring != NULL || offer->belongs != NULL)
-        return culvi_fail(
-            voice, server->label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-            "culv_ipc_withdraw: '%s' belongs to a ring; culv_ring_destroy() withdraws it",
-            offer->info.name);
+    CULVI_REFUSE_IF(offer == NULL, voice, server->label, CULV_REASON_IPC_NAME,
+                    "culv_ipc_withdraw: nothing of the name '%.63s' is offered", name);
+    CULVI_REFUSE_IF(offer->ring != NULL || offer->belongs != NULL, voice, server->label,
+                    CULV_REASON_OWNED,
+                    "culv_ipc_withdraw: '%s' belongs to a ring; culv_ring_destroy() withdraws it",
+                    offer->info.name);
     culvi_ipc_offer_remove(server, offer);
     return CULV_OK;
 }

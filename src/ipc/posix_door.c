@@ -165,11 +165,10 @@ static culv_result fail_name(const culvi_ipc_door *door, const culvi_voice *voic
                              const char *label, int error)
 {
     const culvi_ipc_address *a = &door->address;
-    if (error == EEXIST)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_IPC_NAME,
-            "culv_ipc_server_desc.name '%s': there is a file '%s' that is no socket, and it stays; choose another name or another directory",
-            a->name, a->path);
+    CULVI_REFUSE_IF(
+        error == EEXIST, voice, label, CULV_REASON_IPC_NAME,
+        "culv_ipc_server_desc.name '%s': there is a file '%s' that is no socket, and it stays; choose another name or another directory",
+        a->name, a->path);
     const bool taken = error == EADDRINUSE, no_room = error == ENOSPC || error == EDQUOT;
     char text[CULVI_IPC_PATH + 200];
     culvi_text t = {text, sizeof text, 0};

@@ -134,12 +134,12 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
     const int error = errno;
     if (has_ended(process_fd)) return gone(d->pid, ESRCH, "has ended");
     if (!read) return unreadable(d->pid, error);
-    if (d->started != 0 && d->started != what.started && !same_clock(d->pid))
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ipc_fetch_desc.started is %" PRIu64 ", and here process %d started at %" PRIu64
-            "; it is in another time namespace, whose clock has another start, so that the two cannot be compared. Send the descriptor by a Unix socket (SCM_RIGHTS), or leave `started` 0",
-            d->started, (int)d->pid, what.started);
+    CULVI_REFUSE_IF(
+        d->started != 0 && d->started != what.started && !same_clock(d->pid), NULL, NULL,
+        CULV_REASON_VALUE,
+        "culv_ipc_fetch_desc.started is %" PRIu64 ", and here process %d started at %" PRIu64
+        "; it is in another time namespace, whose clock has another start, so that the two cannot be compared. Send the descriptor by a Unix socket (SCM_RIGHTS), or leave `started` 0",
+        d->started, (int)d->pid, what.started);
     if (d->started != 0 && d->started != what.started)
         return gone(
             d->pid, ESRCH,
@@ -177,10 +177,9 @@ culv_result culvi_ipc_fetch(const culv_ipc_fetch_desc *d, const culvi_ipc_users 
                             culvi_ipc_native *out)
 {
     int process_fd = -1;
-    if (d->number > INT_MAX)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD,
-                          "culv_ipc_fetch_desc.number is %" PRIu64 ", which is no file descriptor",
-                          d->number);
+    CULVI_REFUSE_IF(d->number > INT_MAX, NULL, NULL, CULV_REASON_HANDLE_BAD,
+                    "culv_ipc_fetch_desc.number is %" PRIu64 ", which is no file descriptor",
+                    d->number);
     CULVI_TRY(open_process(d->pid, &process_fd));
     culv_result result = check_process(d, users, process_fd);
     if (result == CULV_OK) result = take(d, process_fd, out);

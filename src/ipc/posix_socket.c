@@ -110,14 +110,12 @@ static culv_result check_directory(const culvi_voice *voice, const char *directo
         return culvi_fail_native(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_NATIVE_OS,
                                  errno, "lstat", "%s.directory is '%s', which cannot be looked at",
                                  what, directory);
-    if (!S_ISDIR(st.st_mode))
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.directory is '%s', which is no directory", what, directory);
-    if (!culvi_ipc_user_is_one(st.st_uid))
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
-            "%s.directory is '%s', of a user that this user namespace does not map, as far as anybody can tell: its number is %u; choose a directory of a user that is mapped (/proc/self/uid_map)",
-            what, directory, (unsigned)st.st_uid);
+    CULVI_REFUSE_IF(!S_ISDIR(st.st_mode), voice, NULL, CULV_REASON_VALUE,
+                    "%s.directory is '%s', which is no directory", what, directory);
+    CULVI_REFUSE_IF(
+        !culvi_ipc_user_is_one(st.st_uid), voice, NULL, CULV_REASON_IPC_REFUSED,
+        "%s.directory is '%s', of a user that this user namespace does not map, as far as anybody can tell: its number is %u; choose a directory of a user that is mapped (/proc/self/uid_map)",
+        what, directory, (unsigned)st.st_uid);
     if (st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0) return CULV_OK;
     return culvi_fail(
         voice, NULL, CULV_ERROR_INVALID, CULV_REASON_IPC_REFUSED,
@@ -142,11 +140,10 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
         length = 1 + t.length;
     } else {
         const size_t bytes = strlen(directory) + 1 + strlen(out->name) + 1;
-        if (bytes > sizeof a.sun_path)
-            return culvi_fail(
-                voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                "%s.directory and name have %zu bytes together, and a socket's path has at most %zu",
-                what, bytes, sizeof a.sun_path - 1);
+        CULVI_REFUSE_IF(
+            bytes > sizeof a.sun_path, voice, NULL, CULV_REASON_VALUE,
+            "%s.directory and name have %zu bytes together, and a socket's path has at most %zu",
+            what, bytes, sizeof a.sun_path - 1);
         CULVI_TRY(trusts ? CULV_OK : check_directory(voice, directory, what));
         culvi_text t = {text, sizeof a.sun_path, 0};
         culvi_text_add(&t, "%s/%s", directory, out->name);

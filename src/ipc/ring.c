@@ -62,10 +62,10 @@ culv_result culv_ipc_ring_create(culv_ipc_server *server, const culv_ipc_ring_de
         {"parts", d.parts, 16},
         {"max_consumers", d.max_consumers, CULV_IPC_MAX_CONSUMERS}};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++)
-        if (limits[i].value > limits[i].most || (limits[i].value < 1 && i > 0))
-            return culvi_fail(voice, server->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "culv_ipc_ring_desc.%s is %zu; at most %zu, and at least 1",
-                              limits[i].name, limits[i].value, limits[i].most);
+        CULVI_REFUSE_IF(limits[i].value > limits[i].most || (limits[i].value < 1 && i > 0), voice,
+                        server->label, CULV_REASON_VALUE,
+                        "culv_ipc_ring_desc.%s is %zu; at most %zu, and at least 1", limits[i].name,
+                        limits[i].value, limits[i].most);
     CULVI_NEW(culvi_ipc_ring, ring, voice, server->label);
     ring->server = server;
     ring->slots = d.num_slots;
@@ -253,10 +253,9 @@ culv_result culv_ipc_ring_drop(culv_ring *core, uint32_t consumer)
     const culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
     CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
-    if (consumer >= ring->max_consumers || !ring->sides[consumer].used)
-        return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
-                          CULV_REASON_RANGE, "culv_ipc_ring_drop: there is no consumer %" PRIu32,
-                          consumer);
+    CULVI_REFUSE_IF(consumer >= ring->max_consumers || !ring->sides[consumer].used,
+                    culvi_ipc_ring_voice(ring), ring->name, CULV_REASON_RANGE,
+                    "culv_ipc_ring_drop: there is no consumer %" PRIu32, consumer);
     culvi_ipc_link_drop(ring->server, &ring->server->links[ring->sides[consumer].link],
                         "was turned away by culv_ipc_ring_drop()");
     return CULV_OK;

@@ -261,10 +261,8 @@ static culv_result acquire(void *side, const CUstream *stream, uint64_t timeout,
     lags why;
     uint64_t now = culvi_now(), began = 0;
     const uint64_t until = sum(now, timeout);
-    if (ring->held)
-        return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID,
-                          CULV_REASON_RING_ORDER,
-                          "frame %" PRIu64 " is held already; release it first", ring->head);
+    CULVI_REFUSE_IF(ring->held, culvi_ipc_ring_voice(ring), ring->name, CULV_REASON_RING_ORDER,
+                    "frame %" PRIu64 " is held already; release it first", ring->head);
     culv_result result = culv_ipc_server_poll(ring->server, 0, NULL);
     culvi_ipc_ring_look(ring);
     watch(ring, now);

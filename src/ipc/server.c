@@ -20,11 +20,9 @@ culv_result culv_ipc_server_create(culv_device *device, const culv_ipc_server_de
     const culvi_voice *voice = &device->voice;
     CULVI_READ(voice, culv_ipc_server_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
-    if (d.max_clients > CULV_IPC_MAX_CLIENTS)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ipc_server_desc.max_clients is %" PRIu32
-                          "; at most %d are possible",
-                          d.max_clients, CULV_IPC_MAX_CLIENTS);
+    CULVI_REFUSE_IF(d.max_clients > CULV_IPC_MAX_CLIENTS, voice, d.label, CULV_REASON_VALUE,
+                    "culv_ipc_server_desc.max_clients is %" PRIu32 "; at most %d are possible",
+                    d.max_clients, CULV_IPC_MAX_CLIENTS);
     CULVI_NEW(culv_ipc_server, server, voice, d.label);
     server->refs = 1;
     server->device = device;

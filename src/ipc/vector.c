@@ -297,10 +297,9 @@ static culv_result update(culv_vector *v, const char *call, CUstream last_use, u
 culv_result culv_ipc_vector_update(culv_vector *vector, CUstream last_use, uint64_t timeout)
 {
     CULVI_REQUIRE(NULL, vector);
-    if (vector->source == NULL)
-        return culvi_fail(
-            &vector->device->voice, vector->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_ipc_vector_update: the vector is this process's own; culv_vector_grow() and culv_vector_shrink() change it");
+    CULVI_REFUSE_IF(
+        vector->source == NULL, &vector->device->voice, vector->label, CULV_REASON_USAGE,
+        "culv_ipc_vector_update: the vector is this process's own; culv_vector_grow() and culv_vector_shrink() change it");
     return update(vector, __func__, last_use, timeout);
 }
 
@@ -325,10 +324,9 @@ culv_result culv_ipc_vector_open(culv_ipc_client *client, const culv_ipc_vector_
     const culvi_voice *voice = culvi_ipc_voice(client->device);
     CULVI_READ(voice, culv_ipc_vector_desc, d, desc);
     CULVI_REQUIRE(voice, desc->name);
-    if (client->device == NULL)
-        return culvi_fail(
-            NULL, client->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ipc_vector_open: the client was connected without a device; pass one to culv_ipc_client_connect()");
+    CULVI_REFUSE_IF(
+        client->device == NULL, NULL, client->label, CULV_REASON_VALUE,
+        "culv_ipc_vector_open: the client was connected without a device; pass one to culv_ipc_client_connect()");
     CULVI_TRY(make_source(client, &d, voice, __func__, &from));
     vd.label = from->name;
     vd.handle_types = from->keep_handles ? UINT32_C(1) << CULVI_HANDLE_OPAQUE : 0;

@@ -216,10 +216,9 @@ culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out)
 {
     WIN32_FIND_DATAW found;
     char name[CULV_IPC_NAME_SIZE];
-    if (directory != NULL)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
-            "culv_ipc_find_servers: directory is given, and named pipes lie in no directory; pass NULL");
+    CULVI_UNSUPPORTED_IF(
+        directory != NULL, NULL, NULL, CULV_REASON_NOT_BUILT,
+        "culv_ipc_find_servers: directory is given, and named pipes lie in no directory; pass NULL");
     /* All of them: patterns other than this one are not what every version takes here. */
     const HANDLE search = FindFirstFileW(L"\\\\.\\pipe\\*", &found);
     DWORD error = search != INVALID_HANDLE_VALUE ? ERROR_SUCCESS : GetLastError();

@@ -93,10 +93,9 @@ culv_result culvi_ipc_address_make(const culvi_voice *voice, const char *name,
     (void)trusts;
     memset(out, 0, sizeof *out);
     CULVI_TRY(culvi_ipc_read_name(voice, what, ".", name, out->name));
-    if (directory != NULL)
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,
-            "%s.directory is given, and named pipes lie in no directory; leave it NULL", what);
+    CULVI_UNSUPPORTED_IF(
+        directory != NULL, voice, NULL, CULV_REASON_NOT_BUILT,
+        "%s.directory is given, and named pipes lie in no directory; leave it NULL", what);
     return CULV_OK;
 }
 

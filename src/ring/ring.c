@@ -32,17 +32,16 @@ culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason rea
 culv_result culvi_ring_enter_any(culv_ring *ring, culv_ring_side side, const char *call)
 {
     if (ring == NULL) return culvi_fail_null(NULL, call, "ring");
-    if (side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER)
-        return culvi_fail(
-            culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)", call,
-            (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
+    CULVI_REFUSE_IF(side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER,
+                    culvi_ring_voice(ring), ring->label, CULV_REASON_VALUE,
+                    "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)",
+                    call, (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
     culvi_ring_party *me = &ring->side[side];
-    if (atomic_exchange_explicit(&me->in_call, true, memory_order_acquire))
-        return culvi_fail(
-            culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
-            "%s: another thread is in a call of %s; only one thread at a time may use a side", call,
-            side_names[side]);
+    CULVI_REFUSE_IF(
+        atomic_exchange_explicit(&me->in_call, true, memory_order_acquire), culvi_ring_voice(ring),
+        ring->label, CULV_REASON_RING_SIDE,
+        "%s: another thread is in a call of %s; only one thread at a time may use a side", call,
+        side_names[side]);
     culvi_mutex_lock(&ring->lock);
     return CULV_OK;
 }
@@ -151,37 +150,31 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                                  culv_ring_settings *out)
 {
     CULVI_READ(voice, culv_ring_settings, s, settings);
-    if (s.policy != CULV_RING_FIFO && s.policy != CULV_RING_MAILBOX)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ring_settings.policy is %d; it is CULV_RING_FIFO (%d) or CULV_RING_MAILBOX (%d)",
-            (int)s.policy, (int)CULV_RING_FIFO, (int)CULV_RING_MAILBOX);
-    if ((uint32_t)s.cuda_waits > CULV_RING_WAITS_SIGNAL_FIRST)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.cuda_waits is %u, which is not a culv_ring_waits",
-                          (unsigned)s.cuda_waits);
-    if ((uint32_t)s.way > CULV_RING_WAY_AUTO)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.way is %u, which is not a culv_ring_way",
-                          (unsigned)s.way);
+    CULVI_REFUSE_IF(
+        s.policy != CULV_RING_FIFO && s.policy != CULV_RING_MAILBOX, voice, label,
+        CULV_REASON_VALUE,
+        "culv_ring_settings.policy is %d; it is CULV_RING_FIFO (%d) or CULV_RING_MAILBOX (%d)",
+        (int)s.policy, (int)CULV_RING_FIFO, (int)CULV_RING_MAILBOX);
+    CULVI_REFUSE_IF((uint32_t)s.cuda_waits > CULV_RING_WAITS_SIGNAL_FIRST, voice, label,
+                    CULV_REASON_VALUE,
+                    "culv_ring_settings.cuda_waits is %u, which is not a culv_ring_waits",
+                    (unsigned)s.cuda_waits);
+    CULVI_REFUSE_IF((uint32_t)s.way > CULV_RING_WAY_AUTO, voice, label, CULV_REASON_VALUE,
+                    "culv_ring_settings.way is %u, which is not a culv_ring_way", (unsigned)s.way);
     if (s.depth == 0) s.depth = d->max_depth;
     if (s.burst == 0) s.burst = 1;
-    if (s.depth > d->max_depth)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.depth is %" PRIu32 "; the ring was made with %" PRIu32
-                          " slots",
-                          s.depth, d->max_depth);
-    if (s.burst > s.depth)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.burst is %" PRIu32
-                          "; a burst has at most as many frames as there are slots, %" PRIu32,
-                          s.burst, s.depth);
-    if (s.policy == CULV_RING_MAILBOX && s.depth < 3)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ring_settings.depth is %" PRIu32
-            "; MAILBOX needs 3: one that is read, one that waits, one that is written",
-            s.depth);
+    CULVI_REFUSE_IF(s.depth > d->max_depth, voice, label, CULV_REASON_VALUE,
+                    "culv_ring_settings.depth is %" PRIu32 "; the ring was made with %" PRIu32
+                    " slots",
+                    s.depth, d->max_depth);
+    CULVI_REFUSE_IF(s.burst > s.depth, voice, label, CULV_REASON_VALUE,
+                    "culv_ring_settings.burst is %" PRIu32
+                    "; a burst has at most as many frames as there are slots, %" PRIu32,
+                    s.burst, s.depth);
+    CULVI_REFUSE_IF(s.policy == CULV_RING_MAILBOX && s.depth < 3, voice, label, CULV_REASON_VALUE,
+                    "culv_ring_settings.depth is %" PRIu32
+                    "; MAILBOX needs 3: one that is read, one that waits, one that is written",
+                    s.depth);
     culv_result result = check_functions(voice, label, d, &s);
     if (result == CULV_OK) *out = s;
     return result;
@@ -212,10 +205,9 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
     culv_ring_settings s;
     CULVI_REQUIRE(NULL, ring);
     CULVI_REQUIRE(culvi_ring_voice(ring), settings);
-    if (culvi_ring_is_apart(ring))
-        return culvi_fail(
-            culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
-            "culv_ring_configure: each consumer of a ring between processes chooses how its frames flow (culv_ipc_consumer_desc.policy)");
+    CULVI_REFUSE_IF(
+        culvi_ring_is_apart(ring), culvi_ring_voice(ring), ring->label, CULV_REASON_RING_SIDE,
+        "culv_ring_configure: each consumer of a ring between processes chooses how its frames flow (culv_ipc_consumer_desc.policy)");
     culv_ring_desc d = culv_ring_desc_init();
     d.max_depth = ring->max_depth;
     d.ready = ring->side[CULV_RING_PRODUCER].api;
@@ -236,21 +228,19 @@ static culv_result check_timelines(const culv_device *device, const culv_ring_de
     static const char *const names[] = {"ready", "done"};
     for (int i = 0; i < 2; i++) {
         if (semaphores[i] == NULL) continue;
-        if (semaphores[i]->device != device)
-            return culvi_fail(
-                &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                "culv_ring_desc.%s.semaphore is of another culv_device ('%s', CUDA device %d) than the ring ('%s', CUDA device %d)",
-                names[i], semaphores[i]->device->caps.name, (int)semaphores[i]->device->ordinal,
-                device->caps.name, (int)device->ordinal);
-        if (semaphores[i]->type != CULV_SEMAPHORE_TIMELINE)
-            return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "culv_ring_desc.%s.semaphore is binary; a ring's are timelines",
-                              names[i]);
+        CULVI_REFUSE_IF(
+            semaphores[i]->device != device, &device->voice, d->label, CULV_REASON_DEVICE_MISMATCH,
+            "culv_ring_desc.%s.semaphore is of another culv_device ('%s', CUDA device %d) than the ring ('%s', CUDA device %d)",
+            names[i], semaphores[i]->device->caps.name, (int)semaphores[i]->device->ordinal,
+            device->caps.name, (int)device->ordinal);
+        CULVI_REFUSE_IF(semaphores[i]->type != CULV_SEMAPHORE_TIMELINE, &device->voice, d->label,
+                        CULV_REASON_VALUE,
+                        "culv_ring_desc.%s.semaphore is binary; a ring's are timelines", names[i]);
     }
-    if (semaphores[0] != NULL && semaphores[0] == semaphores[1])
-        return culvi_fail(
-            &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_ring_desc.ready and .done are the same semaphore; each side signals its own");
+    CULVI_REFUSE_IF(
+        semaphores[0] != NULL && semaphores[0] == semaphores[1], &device->voice, d->label,
+        CULV_REASON_VALUE,
+        "culv_ring_desc.ready and .done are the same semaphore; each side signals its own");
     return CULV_OK;
 }
 
@@ -291,10 +281,10 @@ culv_result culvi_ring_create(culv_device *device, const culv_ring_desc *desc, c
     culv_ring_settings s;
     const culvi_voice *voice = &device->voice;
     CULVI_READ(voice, culv_ring_desc, d, desc);
-    if (d.max_depth == 0 || d.max_depth > CULV_RING_MAX_DEPTH)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots",
-                          d.max_depth, CULV_RING_MAX_DEPTH);
+    CULVI_REFUSE_IF(d.max_depth == 0 || d.max_depth > CULV_RING_MAX_DEPTH, voice, d.label,
+                    CULV_REASON_VALUE,
+                    "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots",
+                    d.max_depth, CULV_RING_MAX_DEPTH);
     culv_result result = check_timelines(device, &d);
     if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
     return result == CULV_OK ? culvi_ring_create_core(device, &d, &s, out) : result;

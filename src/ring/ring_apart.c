@@ -40,10 +40,8 @@ static culv_result check_idle(const culvi_ring_apart *side, culv_result class, c
 static culv_result check_hold(const culvi_ring_apart *side, const culvi_ring_hold *hold,
                               const culv_ring_frame *frame, const char *call)
 {
-    if (!hold->held)
-        return culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
-                          CULV_REASON_RING_ORDER, "%s: no frame is held; an acquire gets one",
-                          call);
+    CULVI_REFUSE_IF(!hold->held, culvi_ring_voice(side->core), side->core->label,
+                    CULV_REASON_RING_ORDER, "%s: no frame is held; an acquire gets one", call);
     if (frame->number == hold->number && frame->slot == hold->slot) return CULV_OK;
     return culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
                       CULV_REASON_RING_ORDER,

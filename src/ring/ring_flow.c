@@ -380,9 +380,8 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
                                culvi_ring_wait_by how, culv_ring_frame *out, const char *call)
 {
-    if (ring != NULL && out == NULL)
-        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: out is NULL", call);
+    CULVI_REFUSE_IF(ring != NULL && out == NULL, culvi_ring_voice(ring), ring->label,
+                    CULV_REASON_NULL_ARGUMENT, "%s: out is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
@@ -428,9 +427,8 @@ culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t tim
 static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_ring_frame *frame,
                               const char *call)
 {
-    if (ring != NULL && frame == NULL)
-        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
+    CULVI_REFUSE_IF(ring != NULL && frame == NULL, culvi_ring_voice(ring), ring->label,
+                    CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     const culvi_ring_party *me = &ring->side[side];
@@ -594,9 +592,8 @@ static void take_back(culv_ring *ring, culv_ring_side side, const culv_ring_fram
 culv_result culvi_ring_submit_failed(culv_ring *ring, culv_ring_side side,
                                      const culv_ring_frame *frame, const char *call)
 {
-    if (ring != NULL && frame == NULL)
-        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
+    CULVI_REFUSE_IF(ring != NULL && frame == NULL, culvi_ring_voice(ring), ring->label,
+                    CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];

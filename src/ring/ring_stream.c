@@ -8,10 +8,9 @@ static culv_result fail_owners_side(const culv_ring *ring, const char *call)
 {
     const culvi_ring_owner *owner = ring->owner;
     const bool producer = owner->side == CULV_RING_PRODUCER;
-    if (culvi_ring_is_apart(ring))
-        return culvi_fail(culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_RING_SIDE, "%s: the %s of this ring is in another process",
-                          call, producer ? "consumer" : "producer");
+    CULVI_REFUSE_IF(culvi_ring_is_apart(ring), culvi_ring_voice(ring), ring->label,
+                    CULV_REASON_RING_SIDE, "%s: the %s of this ring is in another process", call,
+                    producer ? "consumer" : "producer");
     return culvi_fail(
         culvi_ring_voice(ring), ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
         "%s: the %s of this ring is not CUDA's side; its calls are culv_ring_acquire(), %s() and culv_ring_flush(); CUDA has the %s",

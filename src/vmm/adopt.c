@@ -37,10 +37,9 @@ static culv_result check_chunk(const culv_device *device, CUdeviceptr at,
                                const culv_vmm_allocation *allocation)
 {
     const culv_handle_type type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "culv_vmm_adopt: the memory at %#" PRIx64 " is a tile pool",
-                          (uint64_t)at);
+    CULVI_REFUSE_IF(allocation->usage & CULV_VMM_USAGE_TILE_POOL, &device->voice, NULL,
+                    CULV_REASON_USAGE, "culv_vmm_adopt: the memory at %#" PRIx64 " is a tile pool",
+                    (uint64_t)at);
     if (allocation->handle_types & (1u << type)) return CULV_OK;
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
@@ -248,10 +247,10 @@ culv_result culv_vmm_adopt(culv_device *device, CUdeviceptr pointer, uint64_t si
 {
     CULVI_REQUIRE_WITH(device, &device->voice, out);
     if (pointer == 0) return culvi_fail_null(&device->voice, __func__, "pointer");
-    if (size == 0 || pointer > UINT64_MAX - size)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vmm_adopt: the range has %" PRIu64 " bytes from %#" PRIx64 " on",
-                          size, (uint64_t)pointer);
+    CULVI_REFUSE_IF(size == 0 || pointer > UINT64_MAX - size, &device->voice, NULL,
+                    CULV_REASON_SIZE,
+                    "culv_vmm_adopt: the range has %" PRIu64 " bytes from %#" PRIx64 " on", size,
+                    (uint64_t)pointer);
     culv_result result = culvi_vmm_check_device(device, "culv_vmm_adopt");
     if (result != CULV_OK) return result;
     CULVI_NEW(culv_vmm_adopted, adopted, &device->voice, NULL);

@@ -129,16 +129,15 @@ culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_alloc
     CUmemAllocationProp prop;
     uint64_t granularity = 0;
     CULVI_TRY(culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocation_create", &d, &prop));
-    if (d.size == 0)
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vmm_allocation_desc.size is 0");
+    CULVI_REFUSE_IF(d.size == 0, &device->voice, d.label, CULV_REASON_SIZE,
+                    "culv_vmm_allocation_desc.size is 0");
     CULVI_TRY(culvi_vmm_fabric_ask(device, &d, &prop));
     CULVI_TRY(culvi_vmm_granularity_of(device, &d, &prop, &granularity));
-    if (d.size > UINT64_MAX - (granularity - 1))
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vmm_allocation_desc.size is %" PRIu64
-                          " bytes, which cannot be rounded up to the granularity of %" PRIu64,
-                          d.size, granularity);
+    CULVI_REFUSE_IF(d.size > UINT64_MAX - (granularity - 1), &device->voice, d.label,
+                    CULV_REASON_SIZE,
+                    "culv_vmm_allocation_desc.size is %" PRIu64
+                    " bytes, which cannot be rounded up to the granularity of %" PRIu64,
+                    d.size, granularity);
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d.label);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     allocation->requested = d.size;

@@ -51,11 +51,10 @@ static culv_result check(culv_device *device, const char *label)
     culvi_scope scope;
     culv_result result = culvi_vmm_check_device(device, "culv_check_fabric");
     if (result != CULV_OK || atomic_load(&device->fabric_works)) return result;
-    if (!device->caps.vmm_fabric)
-        return culvi_fail(
-            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "'%s' has no fabric handles (culv_device_caps::vmm_fabric is 0); use OPAQUE_FD",
-            device->caps.name);
+    CULVI_UNSUPPORTED_IF(
+        !device->caps.vmm_fabric, &device->voice, label, CULV_REASON_HANDLE_TYPE,
+        "'%s' has no fabric handles (culv_device_caps::vmm_fabric is 0); use OPAQUE_FD",
+        device->caps.name);
     CULVI_TRY(culvi_enter(device, &scope, label));
     result = try_one(device, label);
     culvi_leave(device, &scope);
@@ -76,10 +75,10 @@ static culv_result ask(culv_device *device, culv_fabric fabric, const char *fiel
 {
     *works = false;
     if (fabric == CULV_FABRIC_NO) return CULV_OK;
-    if (fabric != CULV_FABRIC_TRY && fabric != CULV_FABRIC_REQUIRED)
-        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
-                          field, (int)fabric);
+    CULVI_REFUSE_IF(fabric != CULV_FABRIC_TRY && fabric != CULV_FABRIC_REQUIRED, &device->voice,
+                    label, CULV_REASON_VALUE,
+                    "%s is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
+                    field, (int)fabric);
     culv_result result = check(device, label);
     if (result == CULV_ERROR_UNSUPPORTED && fabric == CULV_FABRIC_TRY) {
         culvi_log(&device->voice, CULV_LOG_INFO,
@@ -95,10 +94,10 @@ culv_result culvi_vmm_fabric_ask(culv_device *device, culv_vmm_allocation_desc *
                                  CUmemAllocationProp *prop)
 {
     bool works;
-    if (d->fabric != CULV_FABRIC_NO && d->kind == CULV_VMM_LOCATION_HOST)
-        return culvi_fail(
-            &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_vmm_allocation_desc.fabric is set, but CUDA does not export host memory without a NUMA node (cuda.h, cuMemCreate)");
+    CULVI_REFUSE_IF(
+        d->fabric != CULV_FABRIC_NO && d->kind == CULV_VMM_LOCATION_HOST, &device->voice, d->label,
+        CULV_REASON_HANDLE_TYPE,
+        "culv_vmm_allocation_desc.fabric is set, but CUDA does not export host memory without a NUMA node (cuda.h, cuMemCreate)");
     culv_result result =
         ask(device, d->fabric, "culv_vmm_allocation_desc.fabric", d->label, &works);
     if (!works) return result;

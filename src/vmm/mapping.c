@@ -29,26 +29,22 @@ static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
                              const culv_vmm_allocation *allocation)
 {
     const culvi_voice *voice = &range->device->voice;
-    if (!culvi_vmm_same_driver(range->device, allocation->device))
-        return culvi_fail(
-            voice, range->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "culv_vmm_map: the allocation is of another driver, '%s', than the range, '%s'",
-            allocation->device->caps.name, range->device->caps.name);
-    if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
-        return culvi_fail(
-            voice, range->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_vmm_map: the allocation is a tile pool (CULV_VMM_USAGE_TILE_POOL), which backs sparse arrays and has no address");
+    CULVI_REFUSE_IF(!culvi_vmm_same_driver(range->device, allocation->device), voice, range->label,
+                    CULV_REASON_DEVICE_MISMATCH,
+                    "culv_vmm_map: the allocation is of another driver, '%s', than the range, '%s'",
+                    allocation->device->caps.name, range->device->caps.name);
+    CULVI_REFUSE_IF(
+        allocation->usage & CULV_VMM_USAGE_TILE_POOL, voice, range->label, CULV_REASON_USAGE,
+        "culv_vmm_map: the allocation is a tile pool (CULV_VMM_USAGE_TILE_POOL), which backs sparse arrays and has no address");
     const unsigned missing = atomic_load(&allocation->missing);
-    if (missing > 0)
-        return culvi_fail(
-            voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_vmm_map: %u devices are still to be added to %s (culv_multicast_add_device()), and the driver would wait for them forever",
-            missing, culvi_named("multicast object", allocation->label).text);
-    if (offset % range->granularity != 0)
-        return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_map: offset is %" PRIu64
-                          ", which is not a multiple of the granularity of %" PRIu64 " bytes",
-                          offset, range->granularity);
+    CULVI_REFUSE_IF(
+        missing > 0, voice, range->label, CULV_REASON_NOT_READY,
+        "culv_vmm_map: %u devices are still to be added to %s (culv_multicast_add_device()), and the driver would wait for them forever",
+        missing, culvi_named("multicast object", allocation->label).text);
+    CULVI_REFUSE_IF(offset % range->granularity != 0, voice, range->label, CULV_REASON_VALUE,
+                    "culv_vmm_map: offset is %" PRIu64
+                    ", which is not a multiple of the granularity of %" PRIu64 " bytes",
+                    offset, range->granularity);
     return culvi_vmm_check_span(range, offset, allocation->size, "culv_vmm_map");
 }
 
@@ -143,20 +139,19 @@ static culv_result locate(const culv_device *device, const char *label,
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: culv_vmm_access.kind is %d, which is not a culv_vmm_location_kind",
                           call, (int)access->kind);
-    if (access->kind != CULV_VMM_LOCATION_DEVICE && access->device != NULL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.device is given, but kind is the host", call);
-    if (access->kind != CULV_VMM_LOCATION_HOST_NUMA && access->numa_node != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.numa_node is %" PRId32
-                          ", but kind is not CULV_VMM_LOCATION_HOST_NUMA",
-                          call, access->numa_node);
+    CULVI_REFUSE_IF(access->kind != CULV_VMM_LOCATION_DEVICE && access->device != NULL, voice,
+                    label, CULV_REASON_VALUE,
+                    "%s: culv_vmm_access.device is given, but kind is the host", call);
+    CULVI_REFUSE_IF(access->kind != CULV_VMM_LOCATION_HOST_NUMA && access->numa_node != 0, voice,
+                    label, CULV_REASON_VALUE,
+                    "%s: culv_vmm_access.numa_node is %" PRId32
+                    ", but kind is not CULV_VMM_LOCATION_HOST_NUMA",
+                    call, access->numa_node);
     const culv_device *asked = access->device != NULL ? access->device : device;
-    if (!culvi_vmm_same_driver(device, asked))
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "%s: culv_vmm_access.device is of another driver, '%s', than the range, '%s'", call,
-            asked->caps.name, device->caps.name);
+    CULVI_REFUSE_IF(!culvi_vmm_same_driver(device, asked), voice, label,
+                    CULV_REASON_DEVICE_MISMATCH,
+                    "%s: culv_vmm_access.device is of another driver, '%s', than the range, '%s'",
+                    call, asked->caps.name, device->caps.name);
     memset(out, 0, sizeof *out);
     out->type = access->kind == CULV_VMM_LOCATION_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
                 : access->kind == CULV_VMM_LOCATION_HOST
@@ -174,11 +169,10 @@ static culv_result check_reach(culv_device *device, const char *label, CUdevice 
     int reaches = 0;
     culvi_scope scope;
     if (access->flags == CULV_VMM_ACCESS_NONE || owner < 0) return CULV_OK;
-    if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
-        return culvi_fail(
-            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
-            "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers CUDA_ERROR_NOT_SUPPORTED); memory of CULV_VMM_LOCATION_HOST_NUMA is for both",
-            call);
+    CULVI_REFUSE_IF(
+        location->type != CU_MEM_LOCATION_TYPE_DEVICE, &device->voice, label, CULV_REASON_PEER,
+        "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers CUDA_ERROR_NOT_SUPPORTED); memory of CULV_VMM_LOCATION_HOST_NUMA is for both",
+        call);
     if (location->id == owner) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;

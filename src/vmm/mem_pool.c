@@ -18,12 +18,12 @@ static culv_result check_device(const culv_device *device, const char *label)
     const culvi_cuda *cuda = device->cuda;
     int supported = 0;
     CULVI_TRY(culvi_cig_refuse(device, label, "a memory pool", "use memory of cuMemAlloc"));
-    if (cuda->cuMemPoolDestroy == NULL || cuda->cuMemPoolGetAccess == NULL ||
-        cuda->cuMemPoolSetAccess == NULL || cuda->cuMemPoolImportFromShareableHandle == NULL ||
-        cuda->cuMemPoolImportPointer == NULL)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "the CUDA driver of '%s' lacks memory pools, which came with CUDA 11.2",
-                          device->caps.name);
+    CULVI_UNSUPPORTED_IF(
+        cuda->cuMemPoolDestroy == NULL || cuda->cuMemPoolGetAccess == NULL ||
+            cuda->cuMemPoolSetAccess == NULL || cuda->cuMemPoolImportFromShareableHandle == NULL ||
+            cuda->cuMemPoolImportPointer == NULL,
+        &device->voice, label, CULV_REASON_DRIVER_TOO_OLD,
+        "the CUDA driver of '%s' lacks memory pools, which came with CUDA 11.2", device->caps.name);
     CUresult r =
         CULVI_CU(device, cuDeviceGetAttribute,
                  (&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->ordinal));

@@ -58,62 +58,59 @@ static culv_result check_handle_types(const culv_device *device, const culv_vmm_
     CULVI_TRY(culvi_handle_types_check(
         voice, d->label, "the number of a bit in culv_vmm_allocation_desc.handle_types",
         d->handle_types, CULVI_USE_VMM));
-    if (d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_vmm_allocation_desc.handle_types is %#" PRIx32
-            ", but CUDA does not export host memory without a NUMA node (cuda.h, cuMemCreate): set kind to CULV_VMM_LOCATION_HOST_NUMA, or handle_types to 0",
-            d->handle_types);
+    CULVI_REFUSE_IF(
+        d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST, voice, d->label,
+        CULV_REASON_HANDLE_TYPE,
+        "culv_vmm_allocation_desc.handle_types is %#" PRIx32
+        ", but CUDA does not export host memory without a NUMA node (cuda.h, cuMemCreate): set kind to CULV_VMM_LOCATION_HOST_NUMA, or handle_types to 0",
+        d->handle_types);
     const bool fd =
         (d->handle_types & 1u << CULV_HANDLE_OPAQUE_FD) != 0 && !device->caps.vmm_posix_fd;
     const bool win32 =
         (d->handle_types & ~(1u << CULV_HANDLE_OPAQUE_FD)) != 0 && !device->caps.vmm_win32;
-    if (fd || win32)
-        return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "'%s' cannot export memory as %s (culv_device_caps::%s is 0)",
-                          device->caps.name, fd ? "file descriptors" : "Windows handles",
-                          fd ? "vmm_posix_fd" : "vmm_win32");
-    if (d->object_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_allocation_desc.object_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
+    CULVI_UNSUPPORTED_IF(fd || win32, voice, d->label, CULV_REASON_HANDLE_TYPE,
+                         "'%s' cannot export memory as %s (culv_device_caps::%s is 0)",
+                         device->caps.name, fd ? "file descriptors" : "Windows handles",
+                         fd ? "vmm_posix_fd" : "vmm_win32");
+    CULVI_REFUSE_IF(
+        d->object_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32), voice,
+        d->label, CULV_REASON_VALUE,
+        "culv_vmm_allocation_desc.object_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
     return CULV_OK;
 }
 
 static culv_result check_place(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     const culvi_voice *voice = &device->voice;
-    if ((int)d->kind < CULV_VMM_LOCATION_DEVICE || (int)d->kind > CULV_VMM_LOCATION_HOST)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_allocation_desc.kind is %d, which is not a culv_vmm_location_kind",
-            (int)d->kind);
-    if (d->numa_node < 0 || (d->numa_node != 0 && d->kind != CULV_VMM_LOCATION_HOST_NUMA))
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_allocation_desc.numa_node is %" PRId32
-            "; it is a NUMA node's number for CULV_VMM_LOCATION_HOST_NUMA, and 0 for other kinds",
-            d->numa_node);
+    CULVI_REFUSE_IF(
+        (int)d->kind < CULV_VMM_LOCATION_DEVICE || (int)d->kind > CULV_VMM_LOCATION_HOST, voice,
+        d->label, CULV_REASON_VALUE,
+        "culv_vmm_allocation_desc.kind is %d, which is not a culv_vmm_location_kind", (int)d->kind);
+    CULVI_REFUSE_IF(
+        d->numa_node < 0 || (d->numa_node != 0 && d->kind != CULV_VMM_LOCATION_HOST_NUMA), voice,
+        d->label, CULV_REASON_VALUE,
+        "culv_vmm_allocation_desc.numa_node is %" PRId32
+        "; it is a NUMA node's number for CULV_VMM_LOCATION_HOST_NUMA, and 0 for other kinds",
+        d->numa_node);
     return CULV_OK;
 }
 
 static culv_result check_usage(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
-    if (d->usage & ~(uint32_t)ALL_USAGES)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.usage is %#" PRIx32
-                          "; it may have only bits of culv_vmm_usage (%#" PRIx32 ")",
-                          d->usage, (uint32_t)ALL_USAGES);
-    if (d->usage != 0 && d->kind != CULV_VMM_LOCATION_DEVICE)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "culv_vmm_allocation_desc.usage is %#" PRIx32
-                          ", which is only for device memory; host memory has 0",
-                          d->usage);
-    if (d->usage & CULV_VMM_USAGE_TILE_POOL && !device->caps.sparse_arrays)
-        return culvi_fail(
-            &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "CULV_VMM_USAGE_TILE_POOL backs sparse arrays, which '%s' lacks (culv_device_caps::sparse_arrays is 0)",
-            device->caps.name);
+    CULVI_REFUSE_IF(d->usage & ~(uint32_t)ALL_USAGES, &device->voice, d->label, CULV_REASON_VALUE,
+                    "culv_vmm_allocation_desc.usage is %#" PRIx32
+                    "; it may have only bits of culv_vmm_usage (%#" PRIx32 ")",
+                    d->usage, (uint32_t)ALL_USAGES);
+    CULVI_UNSUPPORTED_IF(d->usage != 0 && d->kind != CULV_VMM_LOCATION_DEVICE, &device->voice,
+                         d->label, CULV_REASON_USAGE,
+                         "culv_vmm_allocation_desc.usage is %#" PRIx32
+                         ", which is only for device memory; host memory has 0",
+                         d->usage);
+    CULVI_UNSUPPORTED_IF(
+        d->usage & CULV_VMM_USAGE_TILE_POOL && !device->caps.sparse_arrays, &device->voice,
+        d->label, CULV_REASON_USAGE,
+        "CULV_VMM_USAGE_TILE_POOL backs sparse arrays, which '%s' lacks (culv_device_caps::sparse_arrays is 0)",
+        device->caps.name);
     return CULV_OK;
 }
 

@@ -118,27 +118,22 @@ static culv_result check_desc(const culv_device *device, const culv_vmm_range_de
                               uint64_t granularity)
 {
     const culvi_voice *voice = &device->voice;
-    if (d->size == 0 || d->size > UINT64_MAX - (granularity - 1))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vmm_range_desc.size is %" PRIu64 "%s", d->size,
-                          d->size == 0 ? "" : ", which cannot be rounded up to the granularity");
-    if ((d->alignment & (d->alignment - 1)) != 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_range_desc.alignment is %" PRIu64
-                          ", which is not a power of two",
-                          d->alignment);
-    if (d->fixed_address != 0 && d->address == 0)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_range_desc.fixed_address is set, but culv_vmm_range_desc.address is 0");
-    if (d->address % granularity != 0 ||
-        (d->fixed_address != 0 && d->alignment != 0 && d->address % d->alignment != 0))
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_range_desc.address is %#" PRIx64 ", which is not a multiple of %s",
-            (uint64_t)d->address,
-            d->address % granularity != 0 ? "the granularity (culv_vmm_get_granularity())"
-                                          : "culv_vmm_range_desc.alignment");
+    CULVI_REFUSE_IF(d->size == 0 || d->size > UINT64_MAX - (granularity - 1), voice, d->label,
+                    CULV_REASON_SIZE, "culv_vmm_range_desc.size is %" PRIu64 "%s", d->size,
+                    d->size == 0 ? "" : ", which cannot be rounded up to the granularity");
+    CULVI_REFUSE_IF((d->alignment & (d->alignment - 1)) != 0, voice, d->label, CULV_REASON_VALUE,
+                    "culv_vmm_range_desc.alignment is %" PRIu64 ", which is not a power of two",
+                    d->alignment);
+    CULVI_REFUSE_IF(
+        d->fixed_address != 0 && d->address == 0, voice, d->label, CULV_REASON_VALUE,
+        "culv_vmm_range_desc.fixed_address is set, but culv_vmm_range_desc.address is 0");
+    CULVI_REFUSE_IF(d->address % granularity != 0 || (d->fixed_address != 0 && d->alignment != 0 &&
+                                                      d->address % d->alignment != 0),
+                    voice, d->label, CULV_REASON_VALUE,
+                    "culv_vmm_range_desc.address is %#" PRIx64 ", which is not a multiple of %s",
+                    (uint64_t)d->address,
+                    d->address % granularity != 0 ? "the granularity (culv_vmm_get_granularity())"
+                                                  : "culv_vmm_range_desc.alignment");
     return CULV_OK;
 }
 

@@ -23,26 +23,24 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     culv_device *device = allocation->device;
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
-    if (type == CULV_HANDLE_DMA_BUF_FD)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_vmm_export_dup: type is DMA_BUF_FD; a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
+    CULVI_REFUSE_IF(
+        type == CULV_HANDLE_DMA_BUF_FD, voice, label, CULV_REASON_HANDLE_TYPE,
+        "culv_vmm_export_dup: type is DMA_BUF_FD; a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
     const bool fabric = type == CULV_HANDLE_FABRIC;
     CULVI_TRY(fabric ? CULV_OK
                      : culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type", type,
                                               CULVI_USE_VMM));
-    if (!(allocation->handle_types & UINT32_C(1) << type))
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "culv_vmm_export_dup: the allocation %s %s%s",
-            allocation->imported
-                ? "was imported, and CUDA does not export imports: keep or duplicate the handle (culv_handle_dup()) that you imported as"
-                : "was not made for export as",
-            culvi_handle_type_name(type),
-            allocation->imported ? ""
-            : fabric
-                ? "; set culv_vmm_allocation_desc.fabric, and culv_check_fabric() says why there may be none"
-                : "; set its bit in culv_vmm_allocation_desc.handle_types");
+    CULVI_REFUSE_IF(
+        !(allocation->handle_types & UINT32_C(1) << type), voice, label, CULV_REASON_NOT_EXPORTABLE,
+        "culv_vmm_export_dup: the allocation %s %s%s",
+        allocation->imported
+            ? "was imported, and CUDA does not export imports: keep or duplicate the handle (culv_handle_dup()) that you imported as"
+            : "was not made for export as",
+        culvi_handle_type_name(type),
+        allocation->imported ? ""
+        : fabric
+            ? "; set culv_vmm_allocation_desc.fabric, and culv_check_fabric() says why there may be none"
+            : "; set its bit in culv_vmm_allocation_desc.handle_types");
     if (allocation->kept.type != CULV_HANDLE_NONE) return culv_handle_dup(&allocation->kept, out);
     culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
@@ -141,11 +139,11 @@ static culv_result check_import(culv_vmm_allocation *allocation)
                                "cuMemGetAllocationPropertiesFromHandle", CULV_REASON_DRIVER_REFUSED,
                                "the properties of the import could not be queried");
     }
-    if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != allocation->owner)
-        return culvi_fail(
-            &device->voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the allocation lies on CUDA device %d, but culv_vmm_import_desc.exporter says device %d; pass culv_vmm_allocation_info::device of the exporter",
-            prop.location.id, (int)allocation->owner);
+    CULVI_REFUSE_IF(
+        prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != allocation->owner,
+        &device->voice, allocation->label, CULV_REASON_DEVICE_MISMATCH,
+        "the allocation lies on CUDA device %d, but culv_vmm_import_desc.exporter says device %d; pass culv_vmm_allocation_info::device of the exporter",
+        prop.location.id, (int)allocation->owner);
     culvi_vmm_allocation_describe(allocation, &prop);
     allocation->handle_types = 0; /* measured: an import's are, and it is not exported */
     return culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
@@ -157,16 +155,14 @@ static culv_result check_desc(const culv_device *device, culvi_import *how,
 {
     static const culv_uuid any;
     const culvi_voice *voice = &device->voice;
-    if (d->size == 0)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vmm_import_desc.size is 0; it is what culv_vmm_allocation_info::size of the exporter said");
+    CULVI_REFUSE_IF(
+        d->size == 0, voice, d->label, CULV_REASON_SIZE,
+        "culv_vmm_import_desc.size is 0; it is what culv_vmm_allocation_info::size of the exporter said");
     if (how->refused != NULL) return CULV_OK;
     CULVI_TRY(culvi_import_check(device, how, &any));
-    if (d->handle.name != NULL)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vmm_import_desc.handle.name is given; CUDA imports VMM memory only by handle");
+    CULVI_REFUSE_IF(
+        d->handle.name != NULL, voice, d->label, CULV_REASON_VALUE,
+        "culv_vmm_import_desc.handle.name is given; CUDA imports VMM memory only by handle");
     const uint64_t limit = how->facts.size_limit;
     if (d->size <= limit) return CULV_OK;
     return culvi_fail(

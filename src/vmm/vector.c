@@ -59,10 +59,10 @@ static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
 static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
 {
     culv_device *device = v->device;
-    if (d->space != NULL && d->space->device != device)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "culv_vector_desc.space was made with another culv_device than '%s'",
-                          device->caps.name);
+    CULVI_REFUSE_IF(d->space != NULL && d->space->device != device, &device->voice, d->label,
+                    CULV_REASON_DEVICE_MISMATCH,
+                    "culv_vector_desc.space was made with another culv_device than '%s'",
+                    device->caps.name);
     v->chunk = culv_vmm_allocation_desc_init();
     v->chunk.handle_types = d->handle_types;
     if (d->space != NULL) v->chunk.handle_types |= UINT32_C(1) << CULVI_HANDLE_OPAQUE;
@@ -81,10 +81,9 @@ static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
     v->moved = d->moved;
     v->moved_context = d->moved_context;
     culvi_label_set(v->label, d->label);
-    if (d->access == NULL && d->access_count != 0)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vector_desc.access is NULL, but access_count is %zu",
-                          d->access_count);
+    CULVI_REFUSE_IF(d->access == NULL && d->access_count != 0, &device->voice, d->label,
+                    CULV_REASON_NULL_ARGUMENT,
+                    "culv_vector_desc.access is NULL, but access_count is %zu", d->access_count);
     v->access_count = d->access_count != 0 ? d->access_count : 1;
     if (v->access_count > SIZE_MAX / sizeof *v->access)
         return culvi_fail_host_memory(&device->voice, d->label);

@@ -42,11 +42,9 @@ static culv_result check(const culv_vector *v, uint64_t size, const char *call)
 {
     if (v == NULL) return culvi_fail_null(NULL, call, "vector");
     CULVI_TRY(culvi_vector_check_own(v, call));
-    if (size > UINT64_MAX - v->granularity)
-        return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s: %" PRIu64
-                          " bytes overflow when they are rounded up to the granularity",
-                          call, size);
+    CULVI_REFUSE_IF(
+        size > UINT64_MAX - v->granularity, &v->device->voice, v->label, CULV_REASON_SIZE,
+        "%s: %" PRIu64 " bytes overflow when they are rounded up to the granularity", call, size);
     return CULV_OK;
 }
 

@@ -163,10 +163,9 @@ culv_result culv_vk_adopted_create(culv_vk_device *vk, culv_vmm_adopted *adopted
 {
     CULVI_REQUIRE_WITH3(vk, vk->voice, adopted, desc, out);
     CULVI_READ(vk->voice, culv_vk_adopted_desc, d, desc);
-    if (d.usage == 0)
-        return culvi_fail(
-            vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_adopted_desc.usage is 0; say what Vulkan does with the buffers, STORAGE_BUFFER for one");
+    CULVI_REFUSE_IF(
+        d.usage == 0, vk->voice, d.label, CULV_REASON_VALUE,
+        "culv_vk_adopted_desc.usage is 0; say what Vulkan does with the buffers, STORAGE_BUFFER for one");
     culv_vk_adopted *view = culvi_alloc(sizeof *view + adopted->count * sizeof(part *));
     if (view == NULL) return culvi_fail_host_memory(vk->voice, d.label);
     view->vk = vk;

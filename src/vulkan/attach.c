@@ -23,15 +23,15 @@ static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uin
         const PFN_vkVoidFunction found = vk->instance.vkGetDeviceProcAddr(vk->vk_device, name + 1);
         memcpy(at, &found, sizeof found);
         at += sizeof found;
-        if (found == NULL && name[0] == '!')
-            return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                              "the VkDevice lacks %s, which Vulkan 1.1 has", name + 1);
+        CULVI_REFUSE_IF(found == NULL && name[0] == '!', voice, vk->base.label,
+                        CULV_REASON_VULKAN_VERSION, "the VkDevice lacks %s, which Vulkan 1.1 has",
+                        name + 1);
     }
-    if (api_version >= VK_API_VERSION_1_3 &&
-        vk->instance.vkGetDeviceProcAddr(vk->vk_device, "vkCmdPipelineBarrier2") == NULL)
-        return culvi_fail(
-            voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-            "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkCmdPipelineBarrier2: functions of Vulkan 1.3 are NULL if the VkInstance is older; create it with VkApplicationInfo::apiVersion 1.3");
+    CULVI_REFUSE_IF(
+        api_version >= VK_API_VERSION_1_3 &&
+            vk->instance.vkGetDeviceProcAddr(vk->vk_device, "vkCmdPipelineBarrier2") == NULL,
+        voice, vk->base.label, CULV_REASON_VULKAN_VERSION,
+        "culv_vk_device_desc.api_version is 1.3, and the VkDevice lacks vkCmdPipelineBarrier2: functions of Vulkan 1.3 are NULL if the VkInstance is older; create it with VkApplicationInfo::apiVersion 1.3");
     culvi_vk_table *t = &vk->table;
     /* Some drivers hand core functions out that the instance's version does not have. */
     if (api_version < VK_API_VERSION_1_3) {
@@ -114,11 +114,11 @@ static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
 {
     CULVI_TRY(culvi_vk_check_versions(voice, vk->base.label, c, d->api_version));
     CULVI_TRY(culvi_graphics_identify(&vk->base, d->fallback, d->allow_other_gpu != 0));
-    if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
-        return culvi_fail(
-            voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' is one of %u linked GPUs and culv_vk_device_desc.num_physical_devices is %u; memory of a device group has instances on several GPUs and CUDA would see one of them. Create the VkDevice from one physical device and set num_physical_devices to 1",
-            vk->base.name, c->group_size, d->num_physical_devices);
+    CULVI_REFUSE_IF(
+        d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1), voice,
+        vk->base.label, CULV_REASON_DEVICE_GROUP,
+        "'%s' is one of %u linked GPUs and culv_vk_device_desc.num_physical_devices is %u; memory of a device group has instances on several GPUs and CUDA would see one of them. Create the VkDevice from one physical device and set num_physical_devices to 1",
+        vk->base.name, c->group_size, d->num_physical_devices);
     return CULV_OK;
 }
 

@@ -13,14 +13,13 @@ const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
 static culv_result check_host_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                    culvi_vk_verdict *out)
 {
-    if (ask->handle_type != CULV_HANDLE_NONE || out->access != CULV_VK_ACCESS_POINTER)
-        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "host_memory is set; it is for buffers, and needs no handle_type");
-    if (vk->host_alignment == 0)
-        return culvi_fail(
-            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; it is one of culv_vk_optional_device_extensions()",
-            vk->base.name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    CULVI_REFUSE_IF(ask->handle_type != CULV_HANDLE_NONE || out->access != CULV_VK_ACCESS_POINTER,
+                    vk->voice, ask->label, CULV_REASON_VALUE,
+                    "host_memory is set; it is for buffers, and needs no handle_type");
+    CULVI_UNSUPPORTED_IF(
+        vk->host_alignment == 0, vk->voice, ask->label, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; it is one of culv_vk_optional_device_extensions()",
+        vk->base.name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     out->vk_handle_type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     return CULV_OK;
 }
@@ -34,18 +33,18 @@ culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_
                                 : (culv_handle_type)CULVI_HANDLE_OPAQUE;
     CULVI_TRY(
         culvi_handle_use_check(vk->voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY));
-    if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
-        return culvi_fail(
-            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is DMA_BUF_FD, and CUDA maps no arrays on a dma-buf (cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it LINEAR");
+    CULVI_UNSUPPORTED_IF(
+        type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY, vk->voice,
+        ask->label, CULV_REASON_HANDLE_TYPE,
+        "handle_type is DMA_BUF_FD, and CUDA maps no arrays on a dma-buf (cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it LINEAR");
     /* CUDA has already accepted the type of memory that the caller imported. */
-    if (ask->origin != CULVI_VK_THE_CALLERS &&
-        !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)))
-        return culvi_fail(
-            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is %s; only an import shows whether CUDA imports that on '%s' (culv_memory_import(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
-            culvi_handle_type_name(type), vk->base.device->caps.name,
-            culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+    CULVI_UNSUPPORTED_IF(
+        ask->origin != CULVI_VK_THE_CALLERS &&
+            !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)),
+        vk->voice, ask->label, CULV_REASON_HANDLE_TYPE,
+        "handle_type is %s; only an import shows whether CUDA imports that on '%s' (culv_memory_import(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
+        culvi_handle_type_name(type), vk->base.device->caps.name,
+        culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     out->handle_type = type;
     out->vk_handle_type = culvi_vk_memory_handle_bit(type);
     return CULV_OK;
@@ -60,11 +59,10 @@ culv_result culvi_vk_check_unique(const culv_vk_device *vk, const char *label, c
                                   const void *chain)
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
-        if (culvi_vk_chain_find(s->pNext, s->sType) != NULL)
-            return culvi_fail(
-                vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                "the pNext chain of Vk%sCreateInfo has two structs of sType %d; each may come once (VUID-Vk%sCreateInfo-sType-unique)",
-                what, (int)s->sType, what);
+        CULVI_REFUSE_IF(
+            culvi_vk_chain_find(s->pNext, s->sType) != NULL, vk->voice, label, CULV_REASON_VALUE,
+            "the pNext chain of Vk%sCreateInfo has two structs of sType %d; each may come once (VUID-Vk%sCreateInfo-sType-unique)",
+            what, (int)s->sType, what);
     return CULV_OK;
 }
 
@@ -73,11 +71,10 @@ culv_result culvi_vk_check_external(const culv_vk_device *vk, const culvi_vk_ask
                                     VkExternalMemoryHandleTypeFlags external,
                                     const culvi_vk_verdict *verdict)
 {
-    if (found && ask->origin == CULVI_VK_MADE_HERE)
-        return culvi_fail(
-            vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; Culvert puts its own there, leave it out",
-            what, what);
+    CULVI_REFUSE_IF(
+        found && ask->origin == CULVI_VK_MADE_HERE, vk->voice, ask->label, CULV_REASON_VALUE,
+        "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; Culvert puts its own there, leave it out",
+        what, what);
     if (!found && ask->origin != CULVI_VK_THE_CALLERS) return CULV_OK;
     if (external & (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type) return CULV_OK;
     return culvi_fail(
@@ -108,16 +105,14 @@ culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label,
                                     VkSharingMode mode, uint32_t count, const uint32_t *families)
 {
     if (mode == VK_SHARING_MODE_EXCLUSIVE) return CULV_OK;
-    if (mode != VK_SHARING_MODE_CONCURRENT)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "Vk%sCreateInfo::sharingMode is %d; EXCLUSIVE is 0 and CONCURRENT 1",
-                          what, (int)mode);
-    if (count < 2 || families == NULL)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "Vk%sCreateInfo::sharingMode is CONCURRENT, but pQueueFamilyIndices names %" PRIu32
-            " families; name two or more, or take EXCLUSIVE",
-            what, families == NULL ? 0 : count);
+    CULVI_REFUSE_IF(mode != VK_SHARING_MODE_CONCURRENT, vk->voice, label, CULV_REASON_VALUE,
+                    "Vk%sCreateInfo::sharingMode is %d; EXCLUSIVE is 0 and CONCURRENT 1", what,
+                    (int)mode);
+    CULVI_REFUSE_IF(
+        count < 2 || families == NULL, vk->voice, label, CULV_REASON_VALUE,
+        "Vk%sCreateInfo::sharingMode is CONCURRENT, but pQueueFamilyIndices names %" PRIu32
+        " families; name two or more, or take EXCLUSIVE",
+        what, families == NULL ? 0 : count);
     for (uint32_t i = 0; i < count; i++) {
         bool twice = false;
         for (uint32_t j = 0; j < i && j < vk->queue_families; j++)
@@ -144,20 +139,20 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
         const VkDedicatedAllocationBufferCreateInfoNV *dedicated = item;
         const VkBufferOpaqueCaptureAddressCreateInfo *address = item;
         const VkBufferDeviceAddressCreateInfoEXT *address_ext = item;
-        if (s->sType == VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV &&
-            dedicated->dedicatedAllocation != VK_FALSE)
-            return culvi_fail(
-                vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
-        if ((s->sType == VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO &&
+        CULVI_REFUSE_IF(
+            s->sType == VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV &&
+                dedicated->dedicatedAllocation != VK_FALSE,
+            vk->voice, label, CULV_REASON_DEDICATED,
+            "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
+        CULVI_REFUSE_IF(
+            (s->sType == VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO &&
              address->opaqueCaptureAddress != 0) ||
-            (s->sType == VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT &&
-             address_ext->deviceAddress != 0) ||
-            s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT)
-            return culvi_fail(
-                vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                "the pNext chain has what a replay captured (sType %d), which is only for DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags (VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), and addresses of shared memory are not replayed; leave it out",
-                (int)s->sType);
+                (s->sType == VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT &&
+                 address_ext->deviceAddress != 0) ||
+                s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT,
+            vk->voice, label, CULV_REASON_USAGE,
+            "the pNext chain has what a replay captured (sType %d), which is only for DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags (VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), and addresses of shared memory are not replayed; leave it out",
+            (int)s->sType);
     }
     return CULV_OK;
 }
@@ -165,25 +160,21 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
 static culv_result check_fields(culv_vk_device *vk, const char *label,
                                 const VkBufferCreateInfo *info)
 {
-    if (info->size == 0)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "VkBufferCreateInfo::size is 0");
-    if (info->size > vk->max_buffer_size)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "VkBufferCreateInfo::size is %" PRIu64
-                          "; '%s' has buffers of up to %" PRIu64
-                          " bytes (VkPhysicalDeviceMaintenance4Properties::maxBufferSize)",
-                          info->size, vk->base.name, vk->max_buffer_size);
+    CULVI_REFUSE_IF(info->size == 0, vk->voice, label, CULV_REASON_SIZE,
+                    "VkBufferCreateInfo::size is 0");
+    CULVI_REFUSE_IF(info->size > vk->max_buffer_size, vk->voice, label, CULV_REASON_SIZE,
+                    "VkBufferCreateInfo::size is %" PRIu64 "; '%s' has buffers of up to %" PRIu64
+                    " bytes (VkPhysicalDeviceMaintenance4Properties::maxBufferSize)",
+                    info->size, vk->base.name, vk->max_buffer_size);
     /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would
      * replace `usage`. */
-    if (culvi_vk_chain_find(info->pNext, (VkStructureType)1000470006) != NULL)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the pNext chain has a VkBufferUsageFlags2CreateInfo; set VkBufferCreateInfo::usage instead");
-    if (info->usage == 0)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer, TRANSFER_SRC for one");
+    CULVI_REFUSE_IF(
+        culvi_vk_chain_find(info->pNext, (VkStructureType)1000470006) != NULL, vk->voice, label,
+        CULV_REASON_USAGE,
+        "the pNext chain has a VkBufferUsageFlags2CreateInfo; set VkBufferCreateInfo::usage instead");
+    CULVI_REFUSE_IF(
+        info->usage == 0, vk->voice, label, CULV_REASON_USAGE,
+        "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer, TRANSFER_SRC for one");
     CULVI_TRY(culvi_vk_check_buffer_flags(vk, label, info));
     CULVI_TRY(check_chain(vk, label, info));
     return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode,
@@ -194,10 +185,10 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
                                   const VkBufferCreateInfo *info, culvi_vk_verdict *out)
 {
     memset(out, 0, sizeof *out);
-    if (info->sType != VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)
-        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "create_info->sType is %d, not VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO",
-                          (int)info->sType);
+    CULVI_REFUSE_IF(info->sType != VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, vk->voice, ask->label,
+                    CULV_REASON_VALUE,
+                    "create_info->sType is %d, not VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO",
+                    (int)info->sType);
     out->access = CULV_VK_ACCESS_POINTER;
     CULVI_TRY(culvi_vk_check_unique(vk, ask->label, "Buffer", info->pNext));
     CULVI_TRY(culvi_vk_check_handle_type(vk, ask, out));
@@ -208,20 +199,20 @@ culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
     CULVI_TRY(culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out));
     const VkExternalMemoryProperties properties =
         culvi_vk_buffer_sharing(&vk->instance, vk->physical_device, info, out->vk_handle_type);
-    if (ask->host &&
-        !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
-        return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "'%s' cannot use host memory for buffers with flags %#" PRIx32
-                          " and usage %#" PRIx32
-                          " (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
-                          vk->base.name, info->flags, info->usage);
-    if (!ask->host &&
-        !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
-        return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                          "'%s' cannot export buffers with flags %#" PRIx32 " and usage %#" PRIx32
-                          " as %s (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
-                          vk->base.name, info->flags, info->usage,
-                          culvi_handle_type_name(out->handle_type));
+    CULVI_UNSUPPORTED_IF(ask->host && !(properties.externalMemoryFeatures &
+                                        VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT),
+                         vk->voice, ask->label, CULV_REASON_USAGE,
+                         "'%s' cannot use host memory for buffers with flags %#" PRIx32
+                         " and usage %#" PRIx32
+                         " (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
+                         vk->base.name, info->flags, info->usage);
+    CULVI_UNSUPPORTED_IF(!ask->host && !(properties.externalMemoryFeatures &
+                                         VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT),
+                         vk->voice, ask->label, CULV_REASON_NOT_EXPORTABLE,
+                         "'%s' cannot export buffers with flags %#" PRIx32 " and usage %#" PRIx32
+                         " as %s (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
+                         vk->base.name, info->flags, info->usage,
+                         culvi_handle_type_name(out->handle_type));
     out->dedicated_only =
         (properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
     return culvi_vk_check_compatible(vk, ask->label, "Buffer", types, out, &properties);

@@ -110,14 +110,12 @@ static culv_result check_bits(const culv_vk_device *vk, const char *label, const
                               uint32_t bits, const flag *refused, uint32_t known)
 {
     for (const flag *f = refused; f->name != NULL; f++)
-        if (bits & f->bit)
-            return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                              "%s is %#" PRIx32 ", which has %s: %s", field, bits, f->name, f->why);
-    if (bits & ~known)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s is %#" PRIx32 "; this version does not know %#" PRIx32
-                          " in it, nor what that means for the bytes in memory; create it without",
-                          field, bits, bits & ~known);
+        CULVI_REFUSE_IF(bits & f->bit, vk->voice, label, CULV_REASON_USAGE,
+                        "%s is %#" PRIx32 ", which has %s: %s", field, bits, f->name, f->why);
+    CULVI_REFUSE_IF(bits & ~known, vk->voice, label, CULV_REASON_USAGE,
+                    "%s is %#" PRIx32 "; this version does not know %#" PRIx32
+                    " in it, nor what that means for the bytes in memory; create it without",
+                    field, bits, bits & ~known);
     return CULV_OK;
 }
 
@@ -138,10 +136,8 @@ culv_result culvi_vk_check_image_flags(const culv_vk_device *vk, const char *lab
 static culv_result check_usage(const culv_vk_device *vk, const char *label, const char *field,
                                VkImageUsageFlags usage)
 {
-    if (usage == 0)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s is 0; say what Vulkan does with the image, TRANSFER_SRC for one",
-                          field);
+    CULVI_REFUSE_IF(usage == 0, vk->voice, label, CULV_REASON_USAGE,
+                    "%s is 0; say what Vulkan does with the image, TRANSFER_SRC for one", field);
     uint32_t known = 0;
     for (const flag *f = usages_known; f->name != NULL; f++)
         known |= f->bit;

@@ -56,18 +56,16 @@ static culv_result check_video(const culv_vk_device *vk, const char *label,
 static culv_result check_kind(culv_vk_device *vk, const char *label, const VkImageCreateInfo *info)
 {
     CULVI_TRY(culvi_vk_check_image_flags(vk, label, info));
-    if (info->samples != VK_SAMPLE_COUNT_1_BIT)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::samples is %d; CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",
-            (int)info->samples);
+    CULVI_REFUSE_IF(
+        info->samples != VK_SAMPLE_COUNT_1_BIT, vk->voice, label, CULV_REASON_USAGE,
+        "VkImageCreateInfo::samples is %d; CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",
+        (int)info->samples);
     CULVI_TRY(culvi_vk_check_image_usage(vk, label, info));
     CULVI_TRY(check_video(vk, label, info));
-    if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::initialLayout is %d; external memory allows only UNDEFINED (VUID-VkImageCreateInfo-pNext-01443)",
-            (int)info->initialLayout);
+    CULVI_REFUSE_IF(
+        info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED, vk->voice, label, CULV_REASON_USAGE,
+        "VkImageCreateInfo::initialLayout is %d; external memory allows only UNDEFINED (VUID-VkImageCreateInfo-pNext-01443)",
+        (int)info->initialLayout);
     return culvi_vk_check_families(vk, label, "Image", info->sharingMode,
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
@@ -82,11 +80,10 @@ static culv_result check_shape(const culv_vk_device *vk, const char *label,
 {
     const VkExtent3D *e = &info->extent;
     const char *rule = NULL;
-    if ((uint32_t)info->imageType > VK_IMAGE_TYPE_3D)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
-            (int)info->imageType);
+    CULVI_REFUSE_IF(
+        (uint32_t)info->imageType > VK_IMAGE_TYPE_3D, vk->voice, label, CULV_REASON_VALUE,
+        "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
+        (int)info->imageType);
     if (e->width == 0 || e->height == 0 || e->depth == 0)
         rule = "no side may be 0";
     else if (info->arrayLayers == 0)
@@ -145,10 +142,9 @@ static culv_result check_chain(const culv_vk_device *vk, const char *label,
         const VkImageCompressionControlEXT *compression = item;
         const VkDedicatedAllocationImageCreateInfoNV *dedicated = item;
         for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
-            if (structs_refused[i].type == s->sType)
-                return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, structs_refused[i].reason,
-                                  "the pNext chain has a %s: %s", structs_refused[i].name,
-                                  structs_refused[i].why);
+            CULVI_REFUSE_IF(structs_refused[i].type == s->sType, vk->voice, label,
+                            structs_refused[i].reason, "the pNext chain has a %s: %s",
+                            structs_refused[i].name, structs_refused[i].why);
         if (s->sType == VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT &&
             (compression->flags & (VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT |
                                    VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
@@ -177,21 +173,19 @@ static culv_result check_format(culv_vk_device *vk, const culvi_vk_ask *ask,
 {
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
     out->format = row;
-    if (row == NULL)
-        return culvi_fail(
-            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "VkImageCreateInfo::format is %d, which is no format of culvert/format_list.h",
-            (int)info->format);
+    CULVI_UNSUPPORTED_IF(
+        row == NULL, vk->voice, ask->label, CULV_REASON_FORMAT,
+        "VkImageCreateInfo::format is %d, which is no format of culvert/format_list.h",
+        (int)info->format);
     if (out->access != CULV_VK_ACCESS_ARRAY &&
         row->aspects != (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT))
         return CULV_OK;
-    if (!row->mapped)
-        return culvi_fail(vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "VkImageCreateInfo::format is %s: %s", row->name,
-                          culvi_format_tell_why(row).text);
-    if ((uint32_t)ask->texels > CULV_TEXELS_NORMALIZED)
-        return culvi_fail(vk->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "texels is %u, which is not a culv_texels", (unsigned)ask->texels);
+    CULVI_UNSUPPORTED_IF(!row->mapped, vk->voice, ask->label, CULV_REASON_FORMAT,
+                         "VkImageCreateInfo::format is %s: %s", row->name,
+                         culvi_format_tell_why(row).text);
+    CULVI_REFUSE_IF((uint32_t)ask->texels > CULV_TEXELS_NORMALIZED, vk->voice, ask->label,
+                    CULV_REASON_VALUE, "texels is %u, which is not a culv_texels",
+                    (unsigned)ask->texels);
     return culvi_format_supported(vk->base.device, row, ask->texels, ask->label);
 }
 
@@ -234,18 +228,16 @@ static culv_result check_disjoint(const culv_vk_device *vk, const char *label,
 {
     bool several = verdict->format->planes > 1;
     bool disjoint = (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) != 0;
-    if (disjoint && !several)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::flags is %#" PRIx32
-            ", which has DISJOINT: it is for formats of several planes (%s has one); create it without",
-            info->flags, verdict->format->name);
-    if (disjoint && verdict->access != CULV_VK_ACCESS_ARRAY)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::flags is %#" PRIx32
-            ", which has DISJOINT: Vulkan reports where each plane of a LINEAR image lies; create it without",
-            info->flags);
+    CULVI_REFUSE_IF(
+        disjoint && !several, vk->voice, label, CULV_REASON_USAGE,
+        "VkImageCreateInfo::flags is %#" PRIx32
+        ", which has DISJOINT: it is for formats of several planes (%s has one); create it without",
+        info->flags, verdict->format->name);
+    CULVI_REFUSE_IF(
+        disjoint && verdict->access != CULV_VK_ACCESS_ARRAY, vk->voice, label, CULV_REASON_USAGE,
+        "VkImageCreateInfo::flags is %#" PRIx32
+        ", which has DISJOINT: Vulkan reports where each plane of a LINEAR image lies; create it without",
+        info->flags);
     if (disjoint || !several || verdict->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
@@ -342,34 +334,32 @@ culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *labe
 {
     const VkImageFormatProperties *most = &verdict->most;
     const VkExtent3D *e = &info->extent;
-    if (e->width > most->maxExtent.width || e->height > most->maxExtent.height ||
-        e->depth > most->maxExtent.depth)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          "; '%s' has such images of up to %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          " texels",
-                          e->width, e->height, e->depth, vk->base.name, most->maxExtent.width,
-                          most->maxExtent.height, most->maxExtent.depth);
-    if (info->mipLevels == 0 || info->mipLevels > most->maxMipLevels)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "VkImageCreateInfo::mipLevels is %" PRIu32 "; such an image of %" PRIu32
-                          " x %" PRIu32 " x %" PRIu32 " texels has 1 to %" PRIu32 " levels on '%s'",
-                          info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels,
-                          vk->base.name);
-    if (info->arrayLayers > most->maxArrayLayers)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "VkImageCreateInfo::arrayLayers is %" PRIu32
-                          "; '%s' has such images of up to %" PRIu32 " layers",
-                          info->arrayLayers, vk->base.name, most->maxArrayLayers);
+    CULVI_REFUSE_IF(e->width > most->maxExtent.width || e->height > most->maxExtent.height ||
+                        e->depth > most->maxExtent.depth,
+                    vk->voice, label, CULV_REASON_EXTENT,
+                    "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                    "; '%s' has such images of up to %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                    " texels",
+                    e->width, e->height, e->depth, vk->base.name, most->maxExtent.width,
+                    most->maxExtent.height, most->maxExtent.depth);
+    CULVI_REFUSE_IF(info->mipLevels == 0 || info->mipLevels > most->maxMipLevels, vk->voice, label,
+                    CULV_REASON_EXTENT,
+                    "VkImageCreateInfo::mipLevels is %" PRIu32 "; such an image of %" PRIu32
+                    " x %" PRIu32 " x %" PRIu32 " texels has 1 to %" PRIu32 " levels on '%s'",
+                    info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels,
+                    vk->base.name);
+    CULVI_REFUSE_IF(info->arrayLayers > most->maxArrayLayers, vk->voice, label, CULV_REASON_EXTENT,
+                    "VkImageCreateInfo::arrayLayers is %" PRIu32
+                    "; '%s' has such images of up to %" PRIu32 " layers",
+                    info->arrayLayers, vk->base.name, most->maxArrayLayers);
     uint64_t least = culvi_image_least_size(verdict->format, e->width, e->height, e->depth,
                                             info->arrayLayers, info->mipLevels);
-    if (least > most->maxResourceSize)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32 ": %" PRIu64
-                          " bytes or more, and '%s' has images of up to %" PRIu64,
-                          e->width, e->height, e->depth, info->arrayLayers, info->mipLevels, least,
-                          vk->base.name, most->maxResourceSize);
+    CULVI_REFUSE_IF(least > most->maxResourceSize, vk->voice, label, CULV_REASON_EXTENT,
+                    "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                    ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32 ": %" PRIu64
+                    " bytes or more, and '%s' has images of up to %" PRIu64,
+                    e->width, e->height, e->depth, info->arrayLayers, info->mipLevels, least,
+                    vk->base.name, most->maxResourceSize);
     return CULV_OK;
 }
 
@@ -398,11 +388,11 @@ static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
         return not_exported(vk, ask->label, info, out, &a);
     out->dedicated_only = (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0 ||
                           (out->access == CULV_VK_ACCESS_ARRAY && out->format->dedicated);
-    if (out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
-        return culvi_fail(
-            vk->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-            "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
-            vk->base.name, out->format->name);
+    CULVI_UNSUPPORTED_IF(
+        out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT), vk->voice, ask->label,
+        CULV_REASON_NOT_EXPORTABLE,
+        "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
+        vk->base.name, out->format->name);
     CULVI_TRY(culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external));
     uint32_t levels =
         culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
@@ -420,10 +410,9 @@ culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,
 {
     const char *label = ask->label;
     memset(out, 0, sizeof *out);
-    if (info->sType != VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "create_info->sType is %d, not VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO",
-                          (int)info->sType);
+    CULVI_REFUSE_IF(
+        info->sType != VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, vk->voice, label, CULV_REASON_VALUE,
+        "create_info->sType is %d, not VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO", (int)info->sType);
     CULVI_TRY(culvi_vk_check_unique(vk, label, "Image", info->pNext));
     CULVI_TRY(check_tiling(vk, ask, info, &out->access));
     CULVI_TRY(culvi_vk_check_handle_type(vk, ask, out));

@@ -81,29 +81,25 @@ culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, 
                                    bool dedicated)
 {
     const VkMemoryRequirements *r = &needs->memory;
-    if (offset > allocation_size || r->size > allocation_size - offset)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID,
-            offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
-            "the %s needs %" PRIu64 " bytes, but %s is %" PRIu64 " and the allocation has %" PRIu64
-            " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize and the memoryOffset of vkBind%sMemory",
-            what, r->size, field, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
-    if (r->alignment != 0 && offset % r->alignment != 0)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s is %" PRIu64
-                          ", which is not a multiple of the %s's alignment %" PRIu64
-                          ", so the %s cannot lie there",
-                          field, offset, what, r->alignment, what);
-    if (needs->requires_dedicated && !dedicated)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "Vulkan requires a dedicated allocation for this %s (VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; allocate with VkMemoryDedicatedAllocateInfo and set it",
-            what);
-    if (dedicated && offset != 0)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "dedicated is set, but the %s lies at offset %" PRIu64
-                          "; a dedicated allocation holds its one resource at offset 0",
-                          what, offset);
+    CULVI_REFUSE_IF(
+        offset > allocation_size || r->size > allocation_size - offset, vk->voice, label,
+        offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
+        "the %s needs %" PRIu64 " bytes, but %s is %" PRIu64 " and the allocation has %" PRIu64
+        " (culv_vk_memory_desc.allocation_size); pass VkMemoryAllocateInfo::allocationSize and the memoryOffset of vkBind%sMemory",
+        what, r->size, field, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
+    CULVI_REFUSE_IF(r->alignment != 0 && offset % r->alignment != 0, vk->voice, label,
+                    CULV_REASON_RANGE,
+                    "%s is %" PRIu64 ", which is not a multiple of the %s's alignment %" PRIu64
+                    ", so the %s cannot lie there",
+                    field, offset, what, r->alignment, what);
+    CULVI_REFUSE_IF(
+        needs->requires_dedicated && !dedicated, vk->voice, label, CULV_REASON_DEDICATED,
+        "Vulkan requires a dedicated allocation for this %s (VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; allocate with VkMemoryDedicatedAllocateInfo and set it",
+        what);
+    CULVI_REFUSE_IF(dedicated && offset != 0, vk->voice, label, CULV_REASON_DEDICATED,
+                    "dedicated is set, but the %s lies at offset %" PRIu64
+                    "; a dedicated allocation holds its one resource at offset 0",
+                    what, offset);
     return CULV_OK;
 }
 
@@ -112,11 +108,10 @@ culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, ui
 {
     const VkPhysicalDeviceMemoryProperties *all = &vk->memory_types;
     CULVI_TEXT(text, 256);
-    if (type_bits == 0)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_MEMORY_TYPE,
-            "no memory type of '%s' can hold the resource (VkMemoryRequirements::memoryTypeBits is 0), whatever the queries of formats and buffers say; create it with fewer usages and flags",
-            vk->base.name);
+    CULVI_UNSUPPORTED_IF(
+        type_bits == 0, vk->voice, label, CULV_REASON_MEMORY_TYPE,
+        "no memory type of '%s' can hold the resource (VkMemoryRequirements::memoryTypeBits is 0), whatever the queries of formats and buffers say; create it with fewer usages and flags",
+        vk->base.name);
     if (wanted == 0) wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     for (uint32_t i = 0; i < all->memoryTypeCount; i++) {
         if (!(type_bits & (UINT32_C(1) << i))) continue;

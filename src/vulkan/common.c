@@ -61,11 +61,10 @@ culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstancePr
         const PFN_vkVoidFunction found = get_proc(instance, name);
         memcpy(at, &found, sizeof found);
         at += sizeof found;
-        if (found == NULL)
-            return culvi_fail(
-                voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                "get_instance_proc_addr does not know %s for this instance; create it with VkApplicationInfo::apiVersion 1.1 or higher",
-                name);
+        CULVI_REFUSE_IF(
+            found == NULL, voice, NULL, CULV_REASON_VULKAN_VERSION,
+            "get_instance_proc_addr does not know %s for this instance; create it with VkApplicationInfo::apiVersion 1.1 or higher",
+            name);
     }
     return CULV_OK;
 }

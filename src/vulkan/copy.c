@@ -155,17 +155,17 @@ static culv_result check_places(const culv_vk_device *vk, VkDeviceAddress from, 
                                 VkDeviceSize size)
 {
     if (vk->table.vkGetBufferDeviceAddress == NULL) return culvi_vk_refuse_addresses(vk);
-    if (from == 0 || to == 0 || from % WORD != 0 || to % WORD != 0 || size % WORD != 0)
-        return culvi_fail(vk->voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_record_copy: %" PRIu64 " bytes from 0x%" PRIx64 " to 0x%" PRIx64
-                          "; the addresses must not be 0, and all three must be multiples of 4",
-                          (uint64_t)size, (uint64_t)from, (uint64_t)to);
-    if (size > UINT64_MAX - from || size > UINT64_MAX - to ||
-        (from < to ? to - from < size : from - to < size))
-        return culvi_fail(vk->voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "culv_vk_record_copy: the %" PRIu64 " bytes at 0x%" PRIx64
-                          " and those at 0x%" PRIx64 " overlap, or reach beyond all addresses",
-                          (uint64_t)size, (uint64_t)from, (uint64_t)to);
+    CULVI_REFUSE_IF(from == 0 || to == 0 || from % WORD != 0 || to % WORD != 0 || size % WORD != 0,
+                    vk->voice, vk->base.label, CULV_REASON_VALUE,
+                    "culv_vk_record_copy: %" PRIu64 " bytes from 0x%" PRIx64 " to 0x%" PRIx64
+                    "; the addresses must not be 0, and all three must be multiples of 4",
+                    (uint64_t)size, (uint64_t)from, (uint64_t)to);
+    CULVI_REFUSE_IF(size > UINT64_MAX - from || size > UINT64_MAX - to ||
+                        (from < to ? to - from < size : from - to < size),
+                    vk->voice, vk->base.label, CULV_REASON_RANGE,
+                    "culv_vk_record_copy: the %" PRIu64 " bytes at 0x%" PRIx64
+                    " and those at 0x%" PRIx64 " overlap, or reach beyond all addresses",
+                    (uint64_t)size, (uint64_t)from, (uint64_t)to);
     return CULV_OK;
 }
 

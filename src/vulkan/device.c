@@ -93,15 +93,13 @@ static bool is_nobody(const culv_vk_candidate *c)
 culv_result culvi_vk_check_versions(const culvi_voice *voice, const char *label,
                                     const culv_vk_candidate *c, uint32_t said)
 {
-    if (c->api_version < VK_API_VERSION_1_1)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID",
-                          c->name);
-    if (said != 0 && said < VK_API_VERSION_1_1)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-            "culv_vk_device_desc.api_version is %u.%u; create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
-            VK_API_VERSION_MAJOR(said), VK_API_VERSION_MINOR(said));
+    CULVI_UNSUPPORTED_IF(
+        c->api_version < VK_API_VERSION_1_1, voice, label, CULV_REASON_VULKAN_VERSION,
+        "'%s' has Vulkan 1.0; Culvert needs 1.1, which reports a device's UUID", c->name);
+    CULVI_REFUSE_IF(
+        said != 0 && said < VK_API_VERSION_1_1, voice, label, CULV_REASON_VULKAN_VERSION,
+        "culv_vk_device_desc.api_version is %u.%u; create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
+        VK_API_VERSION_MAJOR(said), VK_API_VERSION_MINOR(said));
     if (!is_nobody(c)) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION, INSTANCE_OF_1_0,
                       c->name);

@@ -83,9 +83,8 @@ static culv_result check_export(const culv_vk_device *vk, bool has_object, const
                                 const char *function)
 {
     CULVI_REQUIRE_IN(NULL, function, vk);
-    if (!has_object)
-        return culvi_fail(vk->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: %s is VK_NULL_HANDLE", function, object);
+    CULVI_REFUSE_IF(!has_object, vk->voice, NULL, CULV_REASON_NULL_ARGUMENT,
+                    "%s: %s is VK_NULL_HANDLE", function, object);
     CULVI_REQUIRE_IN(vk->voice, function, out);
     return culvi_handle_use_check(vk->voice, vk->base.label, "type", type, use);
 }
@@ -125,45 +124,40 @@ static culv_result check_resource(const culv_vk_device *vk,
     culvi_vk_needs needs = {
         .memory = {.memoryTypeBits = d->memory_type_bits != 0 ? d->memory_type_bits : UINT32_MAX}};
     bool given = d->buffer != VK_NULL_HANDLE || d->image != VK_NULL_HANDLE;
-    if (d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_handle_desc.buffer and .image are both given; an allocation chosen for both takes the memory_type_bits that both allow");
+    CULVI_REFUSE_IF(
+        d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE, vk->voice, d->label,
+        CULV_REASON_VALUE,
+        "culv_vk_memory_from_handle_desc.buffer and .image are both given; an allocation chosen for both takes the memory_type_bits that both allow");
     if (d->buffer != VK_NULL_HANDLE) culvi_vk_buffer_needs(vk, d->buffer, &needs);
     if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, 0, &needs);
-    if (given && d->memory_type_bits != 0)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32
-                          ", but the %s determines them already; give one of them",
-                          d->memory_type_bits, d->buffer != VK_NULL_HANDLE ? "buffer" : "image");
-    if (!given && d->dedicated)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the memory is for");
+    CULVI_REFUSE_IF(given && d->memory_type_bits != 0, vk->voice, d->label, CULV_REASON_VALUE,
+                    "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32
+                    ", but the %s determines them already; give one of them",
+                    d->memory_type_bits, d->buffer != VK_NULL_HANDLE ? "buffer" : "image");
+    CULVI_REFUSE_IF(
+        !given && d->dedicated, vk->voice, d->label, CULV_REASON_VALUE,
+        "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the memory is for");
     if (d->allocate_flags & ~(VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
         return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32
                           "; imported memory may have only DEVICE_ADDRESS",
                           d->allocate_flags);
-    if (d->size < needs.memory.size)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s is %" PRIu64 " bytes, but the buffer or image needs %" PRIu64,
-                          size_is, d->size, needs.memory.size);
-    if (needs.requires_dedicated && !d->dedicated)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "Vulkan requires a dedicated allocation for the buffer or image; set culv_vk_memory_from_handle_desc.dedicated");
+    CULVI_REFUSE_IF(d->size < needs.memory.size, vk->voice, d->label, CULV_REASON_SIZE,
+                    "%s is %" PRIu64 " bytes, but the buffer or image needs %" PRIu64, size_is,
+                    d->size, needs.memory.size);
+    CULVI_REFUSE_IF(
+        needs.requires_dedicated && !d->dedicated, vk->voice, d->label, CULV_REASON_DEDICATED,
+        "Vulkan requires a dedicated allocation for the buffer or image; set culv_vk_memory_from_handle_desc.dedicated");
     /* VUID-VkMemoryDedicatedAllocateInfo-image-02964, -buffer-02965. CUDA allocates multiples of
      * its granularity. */
-    if (d->dedicated && d->size != needs.memory.size)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "%s is %" PRIu64
-            " bytes, but a dedicated allocation must have exactly the size that the %s needs, %" PRIu64
-            "; %smake one that needs %" PRIu64,
-            size_is, d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
-            needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ",
-            d->size);
+    CULVI_REFUSE_IF(
+        d->dedicated && d->size != needs.memory.size, vk->voice, d->label, CULV_REASON_DEDICATED,
+        "%s is %" PRIu64
+        " bytes, but a dedicated allocation must have exactly the size that the %s needs, %" PRIu64
+        "; %smake one that needs %" PRIu64,
+        size_is, d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
+        needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ",
+        d->size);
     *bits = needs.memory.memoryTypeBits;
     return CULV_OK;
 }
@@ -192,10 +186,9 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
 static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_handle_desc *d,
                               culvi_handle_facts *facts)
 {
-    if (d->size == 0)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in bytes");
+    CULVI_REFUSE_IF(
+        d->size == 0, vk->voice, d->label, CULV_REASON_SIZE,
+        "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's size in bytes");
     CULVI_TRY(culvi_handle_use_check(vk->voice, d->label,
                                      "culv_vk_memory_from_handle_desc.handle.type", d->handle.type,
                                      CULVI_USE_VK_MEMORY));
@@ -206,11 +199,10 @@ static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_hand
         CULVI_TRY(culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter));
     CULVI_TRY(culvi_vk_memory_check_exporter(vk, d));
     if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) CULVI_TRY(check_dma_buf(vk, d->label));
-    if (d->size > facts->size_limit)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vk_memory_from_handle_desc.size is %" PRIu64
-                          " bytes, but at most %" PRIu64 " are behind the handle",
-                          d->size, facts->size_limit);
+    CULVI_REFUSE_IF(d->size > facts->size_limit, vk->voice, d->label, CULV_REASON_SIZE,
+                    "culv_vk_memory_from_handle_desc.size is %" PRIu64
+                    " bytes, but at most %" PRIu64 " are behind the handle",
+                    d->size, facts->size_limit);
     return CULV_OK;
 }
 

@@ -62,17 +62,16 @@ culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan
                                    const culvi_vk_needs *needs, culvi_native *made)
 {
     culvi_vk_pages *pages = plan->pages;
-    if (plan->dedicated || needs->requires_dedicated)
-        return culvi_fail(
-            vk->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEDICATED,
-            "'%s' requires a dedicated allocation for this buffer, which host memory cannot be (VUID-VkMemoryAllocateInfo-pNext-02806)",
-            vk->base.name);
-    if (pages->start != NULL && needs->memory.size > pages->size)
-        return culvi_fail(vk->voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "the buffer needs %" PRIu64
-                          " bytes (VkMemoryRequirements::size), and there are %" PRIu64
-                          " at host_pointer (host_size)",
-                          needs->memory.size, pages->size);
+    CULVI_UNSUPPORTED_IF(
+        plan->dedicated || needs->requires_dedicated, vk->voice, plan->label, CULV_REASON_DEDICATED,
+        "'%s' requires a dedicated allocation for this buffer, which host memory cannot be (VUID-VkMemoryAllocateInfo-pNext-02806)",
+        vk->base.name);
+    CULVI_REFUSE_IF(pages->start != NULL && needs->memory.size > pages->size, vk->voice,
+                    plan->label, CULV_REASON_SIZE,
+                    "the buffer needs %" PRIu64
+                    " bytes (VkMemoryRequirements::size), and there are %" PRIu64
+                    " at host_pointer (host_size)",
+                    needs->memory.size, pages->size);
     if (pages->start == NULL) {
         VkDeviceSize count = needs->memory.size / vk->host_alignment +
                              (needs->memory.size % vk->host_alignment != 0);
@@ -93,22 +92,19 @@ static culv_result check_pointer(const culv_vk_device *vk, const culv_vk_buffer_
 {
     uintptr_t start = (uintptr_t)d->host_pointer;
     VkDeviceSize alignment = vk->host_alignment;
-    if (start % alignment != 0)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "host_pointer %p is not a multiple of %" PRIu64
-            ", as culv_vk_host_import_alignment() reports for '%s'; allocate it with aligned_alloc(), or leave it NULL",
-            d->host_pointer, alignment, vk->base.name);
-    if (size % alignment != 0)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "host_size (0: VkBufferCreateInfo::size) is %" PRIu64 ", not a multiple of %" PRIu64
-            ", as culv_vk_host_import_alignment() reports for '%s'; whole pages are pinned",
-            size, alignment, vk->base.name);
-    if (size > UINTPTR_MAX - start)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "host_size %" PRIu64 " leaves the address space from host_pointer %p on",
-                          size, d->host_pointer);
+    CULVI_REFUSE_IF(
+        start % alignment != 0, vk->voice, d->label, CULV_REASON_RANGE,
+        "host_pointer %p is not a multiple of %" PRIu64
+        ", as culv_vk_host_import_alignment() reports for '%s'; allocate it with aligned_alloc(), or leave it NULL",
+        d->host_pointer, alignment, vk->base.name);
+    CULVI_REFUSE_IF(size % alignment != 0, vk->voice, d->label, CULV_REASON_SIZE,
+                    "host_size (0: VkBufferCreateInfo::size) is %" PRIu64
+                    ", not a multiple of %" PRIu64
+                    ", as culv_vk_host_import_alignment() reports for '%s'; whole pages are pinned",
+                    size, alignment, vk->base.name);
+    CULVI_REFUSE_IF(size > UINTPTR_MAX - start, vk->voice, d->label, CULV_REASON_RANGE,
+                    "host_size %" PRIu64 " leaves the address space from host_pointer %p on", size,
+                    d->host_pointer);
     return CULV_OK;
 }
 

@@ -55,11 +55,10 @@ static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_
     if (d->label == NULL) d->label = memory->label;
     CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_desc, *d, image);
     CULVI_REQUIRE_FIELD(vk->voice, culv_vk_image_desc, *d, create_info);
-    if (memory->device != vk->base.device)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the memory was imported into another culv_device ('%s') than the one attached ('%s')",
-            memory->device->caps.name, vk->base.device->caps.name);
+    CULVI_REFUSE_IF(
+        memory->device != vk->base.device, vk->voice, d->label, CULV_REASON_DEVICE_MISMATCH,
+        "the memory was imported into another culv_device ('%s') than the one attached ('%s')",
+        memory->device->caps.name, vk->base.device->caps.name);
     CULVI_TRY(culvi_graphics_check_shares(&vk->base, d->label, CULVI_SHARE_IMAGES));
     culvi_vk_ask ask = {.label = d->label,
                         .origin = CULVI_VK_THE_CALLERS,
@@ -109,11 +108,11 @@ static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *
     const VkImageCreateInfo *info = d->create_info;
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
     uint32_t across, down;
-    if (row == NULL || level >= info->mipLevels || plane >= row->planes)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                          "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
-                          " of an image that has %" PRIu32 " and %u",
-                          level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
+    CULVI_REFUSE_IF(row == NULL || level >= info->mipLevels || plane >= row->planes, vk->voice,
+                    d->label, CULV_REASON_LEVEL,
+                    "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
+                    " of an image that has %" PRIu32 " and %u",
+                    level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
     const culvi_format *of_plane = culvi_format_plane(row, plane, &across, &down);
     VkImageSubresource subresource = {
         .aspectMask = row->planes > 1 ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane

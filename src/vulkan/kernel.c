@@ -81,12 +81,12 @@ static culv_result make_module(culv_vk_kernels *made)
 static culv_result check_attachment(const culv_vk_device *vk, const culv_kernels *kernels)
 {
     if (!vk->kernels) return culvi_vk_refuse_kernels(vk, kernels->label);
-    if (vk->base.foreign || kernels->device != vk->base.device)
-        return culvi_fail(
-            vk->voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the kernels were loaded for the culv_device '%s', and the VkDevice is '%s'%s; load them with the attachment's culv_device",
-            kernels->device->caps.name, vk->base.name,
-            vk->base.foreign ? ", another GPU" : " of another culv_device");
+    CULVI_REFUSE_IF(
+        vk->base.foreign || kernels->device != vk->base.device, vk->voice, kernels->label,
+        CULV_REASON_DEVICE_MISMATCH,
+        "the kernels were loaded for the culv_device '%s', and the VkDevice is '%s'%s; load them with the attachment's culv_device",
+        kernels->device->caps.name, vk->base.name,
+        vk->base.foreign ? ", another GPU" : " of another culv_device");
     return CULV_OK;
 }
 
@@ -171,11 +171,10 @@ culv_result culvi_vk_kernel_get(culv_vk_kernels *kernels, const culv_kernel *ker
 {
     *out = culvi_vk_kernel_find(kernels, kernel);
     if (*out != NULL) return CULV_OK;
-    if (kernel->owner != kernels->kernels)
-        return culvi_fail(
-            kernels->vk->voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_KERNEL,
-            "the kernel '%s' is of another culv_kernels than the culv_vk_kernels; create one of it by culv_vk_kernels_create()",
-            kernel->name);
+    CULVI_REFUSE_IF(
+        kernel->owner != kernels->kernels, kernels->vk->voice, kernels->label, CULV_REASON_KERNEL,
+        "the kernel '%s' is of another culv_kernels than the culv_vk_kernels; create one of it by culv_vk_kernels_create()",
+        kernel->name);
     if (kernel->clusters.needed) /* the driver would take it, and run it without */
         return culvi_kernel_refuse_clusters(kernels->vk->voice, kernels->label, "", kernel->name,
                                             &kernel->clusters);
@@ -216,12 +215,11 @@ culv_result culvi_vk_kernel_refuse(const culv_vk_kernels *kernels, const culv_ke
             too_many ? most->grid[i] : most->block[i]);
     }
     const uint64_t threads = (uint64_t)of_block[0] * of_block[1] * of_block[2];
-    if (threads > most_threads(most, kernel))
-        return culvi_fail(voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "the kernel '%s': a block of %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          " has %" PRIu64 " threads, and this kernel can have %" PRIu32,
-                          kernel->name, of_block[0], of_block[1], of_block[2], threads,
-                          most_threads(most, kernel));
+    CULVI_REFUSE_IF(threads > most_threads(most, kernel), voice, kernels->label, CULV_REASON_VALUE,
+                    "the kernel '%s': a block of %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                    " has %" PRIu64 " threads, and this kernel can have %" PRIu32,
+                    kernel->name, of_block[0], of_block[1], of_block[2], threads,
+                    most_threads(most, kernel));
     return culvi_fail(
         voice, kernels->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
         "the kernel '%s': %" PRIu32 " bytes of dynamic shared memory and %" PRIu32

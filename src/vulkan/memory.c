@@ -30,13 +30,11 @@ static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc
     CULVI_REQUIRE_IN(vk->voice, call, desc);
     CULVI_REQUIRE_IN(vk->voice, call, out);
     CULVI_TRY(culvi_desc_read(vk->voice, d, sizeof *d, desc, "culv_vk_memory_desc"));
-    if (d->memory == VK_NULL_HANDLE)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_memory_desc.memory is VK_NULL_HANDLE");
-    if (d->allocation_size == 0)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
+    CULVI_REFUSE_IF(d->memory == VK_NULL_HANDLE, vk->voice, d->label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_vk_memory_desc.memory is VK_NULL_HANDLE");
+    CULVI_REFUSE_IF(
+        d->allocation_size == 0, vk->voice, d->label, CULV_REASON_SIZE,
+        "culv_vk_memory_desc.allocation_size is 0; it is VkMemoryAllocateInfo::allocationSize");
     CULVI_TRY(culvi_graphics_check_shares(&vk->base, d->label,
                                           d->image != VK_NULL_HANDLE ? CULVI_SHARE_IMAGES
                                                                      : CULVI_SHARE_BUFFERS));
@@ -106,10 +104,9 @@ culv_result culv_vk_memory_import_vmm(culv_vk_device *vk, const culv_vk_memory_d
     culv_vk_memory_desc d;
     culv_vmm_import_desc import = culv_vmm_import_desc_init();
     CULVI_TRY(read_desc(vk, desc, out, "culv_vk_memory_import_vmm", &d));
-    if (d.image != VK_NULL_HANDLE)
-        return culvi_fail(
-            vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie in an order that only the driver knows; culv_vk_memory_import() and culv_vk_image_map() give arrays");
+    CULVI_REFUSE_IF(
+        d.image != VK_NULL_HANDLE, vk->voice, d.label, CULV_REASON_USAGE,
+        "culv_vk_memory_import_vmm: the memory is an image's, whose bytes lie in an order that only the driver knows; culv_vk_memory_import() and culv_vk_image_map() give arrays");
     CULVI_TRY(vmm_size(vk, &d, &import.size));
     CULVI_TRY(culvi_vk_memory_export(vk, d.label, d.memory, (culv_handle_type)CULVI_HANDLE_OPAQUE,
                                      &import.handle));

@@ -26,20 +26,20 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
 {
     culvi_vk_verdict verdict = {.format = row};
     culvi_vk_answer a;
-    if (culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) !=
-        NULL)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; leave it out: the image is not shared");
+    CULVI_REFUSE_IF(
+        culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) !=
+            NULL,
+        vk->voice, label, CULV_REASON_VALUE,
+        "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; leave it out: the image is not shared");
     const VkImageStencilUsageCreateInfo *stencil =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
     const VkImageUsageFlags copied =
         VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-    if (stencil != NULL && (stencil->stencilUsage & copied) != copied)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
-                          "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
-                          stencil->stencilUsage);
+    CULVI_REFUSE_IF(stencil != NULL && (stencil->stencilUsage & copied) != copied, vk->voice, label,
+                    CULV_REASON_USAGE,
+                    "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
+                    "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
+                    stencil->stencilUsage);
     CULVI_TRY(culvi_vk_check_chroma(vk, label, info, row));
     CULVI_TRY(
         culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a));
@@ -63,11 +63,10 @@ static culv_result has_arrays(culv_vk_device *vk, const culv_vk_image_create_des
                               const culvi_format *row, bool *out)
 {
     bool stored = d->texels == CULV_TEXELS_STORED;
-    if (!stored && !row->mapped)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "no CUDA array has the format %s, and the linear memory that takes its place (HOST sharing) holds texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
-            row->name);
+    CULVI_UNSUPPORTED_IF(
+        !stored && !row->mapped, vk->voice, d->label, CULV_REASON_FORMAT,
+        "no CUDA array has the format %s, and the linear memory that takes its place (HOST sharing) holds texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
+        row->name);
     if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
     culv_result result = culvi_format_supported(vk->base.device, row, d->texels, d->label);
     if (stored) (void)culvi_attempt_end(NULL, result);

@@ -105,12 +105,11 @@ static culv_result make_resource(culvi_vk_ring *ring, const culv_vk_ring_resourc
     const bool own = from->own_images != NULL || from->own_buffers != NULL;
     int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
                 (from->buffers != NULL) + (from->own_images != NULL) + (from->own_buffers != NULL);
-    if (kinds != 1)
-        return culvi_fail(
-            ring->vk->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_ring_desc.resources[%" PRIu32
-            "] must have exactly one of image, buffer, images, buffers, own_images, own_buffers",
-            i);
+    CULVI_REFUSE_IF(
+        kinds != 1, ring->vk->voice, ring->base.label, CULV_REASON_VALUE,
+        "culv_vk_ring_desc.resources[%" PRIu32
+        "] must have exactly one of image, buffer, images, buffers, own_images, own_buffers",
+        i);
     return culvi_graphics_ring_make_resource(
         &ring->base, from, from->image != NULL || from->images != NULL || from->own_images != NULL,
         from->image != NULL || from->buffer != NULL || own);
@@ -184,20 +183,19 @@ static culv_result borrow(culvi_graphics_ring *ring, const culvi_pair *halves, u
     const culv_device *device = ring->graphics->device;
     const uint32_t last = ring->num_resources - 1;
     const bool is_image = halves->native.is_image;
-    if (halves->native.object == 0 || (halves->buffer == NULL && halves->image == NULL))
-        return culvi_fail(&device->voice, ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32 "].%s is NULL",
-                          last, is_image ? "images" : "buffers", slot,
-                          halves->native.object != 0 ? "cuda"
-                          : is_image                 ? "image"
-                                                     : "buffer");
-    if ((is_image ? halves->image->memory->device : halves->buffer->memory->device) != device)
-        return culvi_fail(&device->voice, ring->label, CULV_ERROR_INVALID,
-                          CULV_REASON_DEVICE_MISMATCH,
-                          "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32
-                          "].cuda is of another culv_device than the ring",
-                          last, is_image ? "images" : "buffers", slot);
+    CULVI_REFUSE_IF(halves->native.object == 0 || (halves->buffer == NULL && halves->image == NULL),
+                    &device->voice, ring->label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32 "].%s is NULL", last,
+                    is_image ? "images" : "buffers", slot,
+                    halves->native.object != 0 ? "cuda"
+                    : is_image                 ? "image"
+                                               : "buffer");
+    CULVI_REFUSE_IF((is_image ? halves->image->memory->device : halves->buffer->memory->device) !=
+                        device,
+                    &device->voice, ring->label, CULV_REASON_DEVICE_MISMATCH,
+                    "culv_vk_ring_desc.resources[%" PRIu32 "].own_%s[%" PRIu32
+                    "].cuda is of another culv_device than the ring",
+                    last, is_image ? "images" : "buffers", slot);
     CULVI_NEW(culvi_pair, made, &device->voice, ring->label);
     *made = *halves;
     made->graphics = ring->graphics;
@@ -302,19 +300,17 @@ static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const cul
 {
     CULVI_TRY(culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth, d->side,
                                         d->num_resources));
-    if ((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_ring_create: %s is NULL",
-                          queue == VK_NULL_HANDLE ? "queue" : "culv_vk_ring_desc.resources");
-    if (d->queue_family == CULV_VK_QUEUE_FAMILY_UNSET)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_ring_desc.queue_family is not set; pass the index of the family of `queue`");
-    if (d->queue_family >= vk->queue_families)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
-                          " queue families",
-                          d->queue_family, vk->base.name, vk->queue_families);
+    CULVI_REFUSE_IF((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE,
+                    vk->voice, d->label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_vk_ring_create: %s is NULL",
+                    queue == VK_NULL_HANDLE ? "queue" : "culv_vk_ring_desc.resources");
+    CULVI_REFUSE_IF(
+        d->queue_family == CULV_VK_QUEUE_FAMILY_UNSET, vk->voice, d->label, CULV_REASON_VALUE,
+        "culv_vk_ring_desc.queue_family is not set; pass the index of the family of `queue`");
+    CULVI_REFUSE_IF(d->queue_family >= vk->queue_families, vk->voice, d->label, CULV_REASON_VALUE,
+                    "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
+                    " queue families",
+                    d->queue_family, vk->base.name, vk->queue_families);
     return CULV_OK;
 }
 
@@ -421,10 +417,9 @@ culv_result culv_vk_ring_submit_failed(culv_ring *ring, culv_ring_frame *frame, 
     if (mine == NULL) return CULV_ERROR_INVALID;
     const culvi_voice *voice = &ring->device->voice;
     CULVI_REQUIRE(voice, frame);
-    if (result >= VK_SUCCESS)
-        return culvi_fail(voice, mine->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: result is %s (%d), which is no failure", call,
-                          culvi_vk_result_name(result), (int)result);
+    CULVI_REFUSE_IF(result >= VK_SUCCESS, voice, mine->base.label, CULV_REASON_VALUE,
+                    "%s: result is %s (%d), which is no failure", call,
+                    culvi_vk_result_name(result), (int)result);
     if (result != VK_ERROR_DEVICE_LOST)
         return culvi_graphics_ring_submit_failed(&mine->base, frame, call);
     culvi_graphics_lose(&mine->vk->base);
@@ -439,12 +434,11 @@ culv_result culv_vk_ring_submit(culv_ring *ring, VkQueue queue, VkCommandBuffer 
     culvi_vk_ring *mine = ring_of(ring, __func__);
     if (mine == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE3(&ring->device->voice, queue, commands, frame);
-    if (mine->vk->table.vkQueueSubmit2 == NULL)
-        return culvi_fail(
-            &ring->device->voice, mine->base.label, CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_EXTENSION_MISSING,
-            "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the feature synchronization2); submit the frame's semaphores yourself",
-            __func__);
+    CULVI_UNSUPPORTED_IF(
+        mine->vk->table.vkQueueSubmit2 == NULL, &ring->device->voice, mine->base.label,
+        CULV_REASON_EXTENSION_MISSING,
+        "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the feature synchronization2); submit the frame's semaphores yourself",
+        __func__);
     const culvi_graphics_work work = {queue, commands, (uint64_t)fence};
     return culvi_graphics_ring_submit(&mine->base, &work, frame, __func__);
 }
@@ -513,11 +507,11 @@ culv_result culv_vk_ring_record_copy(const culv_ring *ring, VkCommandBuffer comm
     if (mine == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE2(&ring->device->voice, commands, to);
     const culvi_graphics_ring *base = &mine->base;
-    if (slot >= base->depth || resource >= base->num_resources)
-        return culvi_fail(&ring->device->voice, base->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
-                          " of a ring that has %" PRIu32 " and %" PRIu32,
-                          slot, resource, base->depth, base->num_resources);
+    CULVI_REFUSE_IF(slot >= base->depth || resource >= base->num_resources, &ring->device->voice,
+                    base->label, CULV_REASON_RANGE,
+                    "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
+                    " of a ring that has %" PRIu32 " and %" PRIu32,
+                    slot, resource, base->depth, base->num_resources);
     const culv_vk_ring_resource source = {.use = CULV_VK_USE_TRANSFER_SRC};
     const culvi_pair *from = base->resources[resource].objects[slot];
     const culvi_vk_table *table = &mine->vk->table;

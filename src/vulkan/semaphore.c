@@ -66,9 +66,8 @@ culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore
 {
     CULVI_REQUIRE_WITH2(vk, vk->voice, desc, out);
     CULVI_READ(vk->voice, culv_vk_semaphore_desc, d, desc);
-    if (d.semaphore == VK_NULL_HANDLE)
-        return culvi_fail(vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
+    CULVI_REFUSE_IF(d.semaphore == VK_NULL_HANDLE, vk->voice, d.label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
     const bool binary = d.type == CULV_SEMAPHORE_BINARY;
     /* Asked first: a driver that exports none of that type may crash when it is to. What there is
      * no such type or extension for is refused for that. */

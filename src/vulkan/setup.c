@@ -60,17 +60,14 @@ static culv_result merge(const char *call, uint32_t num_names, const char *const
     CULVI_REQUIRE_IN(NULL, call, count);
     if (num_names > 0) CULVI_REQUIRE_IN(NULL, call, names);
     for (uint32_t i = 0; i < num_names; i++) {
-        if (names[i] == NULL)
-            return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                              "%s: names[%u] is NULL", call, i);
+        CULVI_REFUSE_IF(names[i] == NULL, NULL, NULL, CULV_REASON_NULL_ARGUMENT,
+                        "%s: names[%u] is NULL", call, i);
         total += !among(names, i, names[i]);
     }
     for (uint32_t i = 0; i < num_added; i++)
         total += !among(names, num_names, added[i]);
-    if (out != NULL && *count < total)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: out_names has room for %u names, and there are %u", call, *count,
-                          total);
+    CULVI_REFUSE_IF(out != NULL && *count < total, NULL, NULL, CULV_REASON_VALUE,
+                    "%s: out_names has room for %u names, and there are %u", call, *count, total);
     *count = total;
     if (out == NULL) return CULV_OK;
     uint32_t n = 0;
@@ -95,11 +92,10 @@ culv_result culv_vk_merge_instance_layers(PFN_vkGetInstanceProcAddr get_instance
 static culv_result refuse(const asked *a, const char *extension)
 {
     const char *name = a->who.name;
-    if (a->who.type == VK_PHYSICAL_DEVICE_TYPE_CPU)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_LAYER_MISSING,
-            "'%s' does not offer %s. Software Vulkan has it by the layer %s: allow the software twin (CULVERT_SOFT=1 or culv_soft_enable()) and create the instance with what culv_vk_instance_layers() lists",
-            name, extension, culvi_vk_soft_layer);
+    CULVI_UNSUPPORTED_IF(
+        a->who.type == VK_PHYSICAL_DEVICE_TYPE_CPU, NULL, NULL, CULV_REASON_LAYER_MISSING,
+        "'%s' does not offer %s. Software Vulkan has it by the layer %s: allow the software twin (CULVERT_SOFT=1 or culv_soft_enable()) and create the instance with what culv_vk_instance_layers() lists",
+        name, extension, culvi_vk_soft_layer);
     return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
                       "'%s' does not offer %s; a newer graphics driver may", name, extension);
 }
@@ -139,14 +135,13 @@ culv_result culv_vk_check_kernels(const culv_vk_device_desc *desc)
     CULVI_TRY(ask(__func__, desc, &a));
     const char *missing = lacks_for_kernels(&a);
     culvi_free(a.offered);
-    if (missing != NULL)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "'%s' runs no CUDA kernels in command buffers: it lacks %s%s. Launch them on a CUDA stream (culv_kernel_call_launch())",
-            a.who.name, missing,
-            a.who.type == VK_PHYSICAL_DEVICE_TYPE_CPU
-                ? ", which software Vulkan has by the layer VK_LAYER_CULVERT_soft"
-                : ", which NVIDIA's driver has on most GPUs");
+    CULVI_UNSUPPORTED_IF(
+        missing != NULL, NULL, NULL, CULV_REASON_EXTENSION_MISSING,
+        "'%s' runs no CUDA kernels in command buffers: it lacks %s%s. Launch them on a CUDA stream (culv_kernel_call_launch())",
+        a.who.name, missing,
+        a.who.type == VK_PHYSICAL_DEVICE_TYPE_CPU
+            ? ", which software Vulkan has by the layer VK_LAYER_CULVERT_soft"
+            : ", which NVIDIA's driver has on most GPUs");
     missing = a.created != NULL ? created_without(&a) : NULL;
     if (missing == NULL) return CULV_OK;
     return culvi_fail(
@@ -203,16 +198,14 @@ const char *culvi_vk_lacks_for_one_address(const culvi_vk_instance *vk, VkPhysic
 
 static culv_result want_one_address(const asked *a, bool *want)
 {
-    if (a->version < VK_API_VERSION_1_2)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-            "culv_vk_device_features.one_address needs Vulkan 1.2, and '%s' with culv_vk_device_desc.api_version has %u.%u",
-            a->who.name, VK_API_VERSION_MAJOR(a->version), VK_API_VERSION_MINOR(a->version));
+    CULVI_UNSUPPORTED_IF(
+        a->version < VK_API_VERSION_1_2, NULL, NULL, CULV_REASON_VULKAN_VERSION,
+        "culv_vk_device_features.one_address needs Vulkan 1.2, and '%s' with culv_vk_device_desc.api_version has %u.%u",
+        a->who.name, VK_API_VERSION_MAJOR(a->version), VK_API_VERSION_MINOR(a->version));
     const char *lacks = culvi_vk_lacks_for_one_address(&a->vk, a->device);
-    if (lacks != NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "culv_vk_device_features.one_address: '%s' lacks the feature %s",
-                          a->who.name, lacks);
+    CULVI_UNSUPPORTED_IF(lacks != NULL, NULL, NULL, CULV_REASON_USAGE,
+                         "culv_vk_device_features.one_address: '%s' lacks the feature %s",
+                         a->who.name, lacks);
     want[SPARSE] = want[ADDRESS] = want[REPLAY] = true;
     return CULV_OK;
 }
@@ -302,20 +295,18 @@ culv_result culv_vk_merge_device_features(const culv_vk_device_desc *desc, void 
     const void *head = chain;
     CULVI_REQUIRE2(NULL, storage, out_chain);
     CULVI_TRY(culvi_struct_check(NULL, storage, "culv_vk_device_features"));
-    if (storage->struct_size < sizeof *storage)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-            "culv_vk_device_features.struct_size is %zu; culv_vk_device_features_init() sets %zu",
-            storage->struct_size, sizeof *storage);
+    CULVI_REFUSE_IF(
+        storage->struct_size < sizeof *storage, NULL, NULL, CULV_REASON_STRUCT_SIZE,
+        "culv_vk_device_features.struct_size is %zu; culv_vk_device_features_init() sets %zu",
+        storage->struct_size, sizeof *storage);
     CULVI_TRY(ask(__func__, desc, &a));
     ask_features(&a, want);
     culvi_free(a.offered);
     if (storage->one_address != 0) CULVI_TRY(want_one_address(&a, want));
-    if (!want[TIMELINE])
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "'%s' lacks the feature timelineSemaphore; a newer graphics driver may have it",
-            a.who.name);
+    CULVI_UNSUPPORTED_IF(
+        !want[TIMELINE], NULL, NULL, CULV_REASON_EXTENSION_MISSING,
+        "'%s' lacks the feature timelineSemaphore; a newer graphics driver may have it",
+        a.who.name);
     set_in_chain(chain, want);
     if (want[TIMELINE])
         LINK_TO(&head, storage->timeline_semaphore, PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES);
@@ -410,10 +401,9 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
     int best_rank = 0;
     CULVI_REQUIRE3(NULL, get_instance_proc_addr, instance, physical_device);
     CULVI_REQUIRE(NULL, out);
-    if ((uint32_t)use > CULV_VK_QUEUE_COPY)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_find_queue_family: use is %u, which is not a culv_vk_queue_use",
-                          (unsigned)use);
+    CULVI_REFUSE_IF((uint32_t)use > CULV_VK_QUEUE_COPY, NULL, NULL, CULV_REASON_VALUE,
+                    "culv_vk_find_queue_family: use is %u, which is not a culv_vk_queue_use",
+                    (unsigned)use);
     CULVI_TRY(culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk));
     CULVI_VKI_DO(&vk, vkGetPhysicalDeviceQueueFamilyProperties, (physical_device, &count, NULL));
     CULVI_NEW_LIST(VkQueueFamilyProperties, families, count, NULL, NULL);
@@ -426,13 +416,12 @@ culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
         best_rank = rank;
     }
     culvi_free(families);
-    if (best_rank == 0)
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "none of the physical device's %" PRIu32 " queue families has queues for %s", count,
-            use == CULV_VK_QUEUE_GRAPHICS  ? "graphics"
-            : use == CULV_VK_QUEUE_COMPUTE ? "compute"
-                                           : "copies");
+    CULVI_UNSUPPORTED_IF(
+        best_rank == 0, NULL, NULL, CULV_REASON_USAGE,
+        "none of the physical device's %" PRIu32 " queue families has queues for %s", count,
+        use == CULV_VK_QUEUE_GRAPHICS  ? "graphics"
+        : use == CULV_VK_QUEUE_COMPUTE ? "compute"
+                                       : "copies");
     *out = best;
     return CULV_OK;
 }

@@ -109,16 +109,14 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_space_desc
                               const culv_vk_space_info *info)
 {
     const uint64_t g = info->granularity;
-    if (d->queue == NULL)
-        return culvi_fail(
-            vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-            "culv_vk_space_desc.queue is NULL; give it a queue with VK_QUEUE_SPARSE_BINDING_BIT");
-    if (d->size == 0 || d->size > info->max_size / g * g)
-        return culvi_fail(vk->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vk_space_desc.size is %" PRIu64
-                          "; '%s' has sparse buffers of 1 to %" PRIu64
-                          " bytes (sparseAddressSpaceSize, maxBufferSize)",
-                          d->size, vk->base.name, info->max_size / g * g);
+    CULVI_REFUSE_IF(
+        d->queue == NULL, vk->voice, d->label, CULV_REASON_NULL_ARGUMENT,
+        "culv_vk_space_desc.queue is NULL; give it a queue with VK_QUEUE_SPARSE_BINDING_BIT");
+    CULVI_REFUSE_IF(
+        d->size == 0 || d->size > info->max_size / g * g, vk->voice, d->label, CULV_REASON_SIZE,
+        "culv_vk_space_desc.size is %" PRIu64 "; '%s' has sparse buffers of 1 to %" PRIu64
+        " bytes (sparseAddressSpaceSize, maxBufferSize)",
+        d->size, vk->base.name, info->max_size / g * g);
     if (d->address % g != 0)
         return refuse_value(vk, d, "address is not a multiple of the granularity");
     if ((d->lock_queue == NULL) != (d->unlock_queue == NULL))

@@ -198,30 +198,27 @@ static culv_result check_desc(const culv_vk_space *s, const culv_vk_space_buffer
 {
     const culvi_voice *voice = &s->base.device->voice;
     const uint64_t all = culv_vmm_range_size(s->base.range);
-    if ((d->alignment & (d->alignment - 1)) != 0 || alignment > s->granularity)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_space_buffer_desc.alignment is %" PRIu64
-                          "; give a power of two up to the granularity of %" PRIu64 " bytes",
-                          d->alignment, s->granularity);
-    if ((d->usage & ~s->usage) != 0)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_vk_space_buffer_desc.usage has %#" PRIx32
-            ", which the space's VkBuffer lacks; add it to culv_vk_space_desc.buffer_usage",
-            d->usage & ~s->usage);
-    if (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset % alignment != 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_space_buffer_desc.offset is %" PRIu64
-                          ", and its use needs a multiple of %" PRIu64,
-                          d->offset, alignment);
-    if (d->size == 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vk_space_buffer_desc.size is 0; a buffer has a byte or more");
-    if (d->size > all || (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset > all - d->size))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "culv_vk_space_buffer_desc: %" PRIu64
-                          " bytes leave the space, which has %" PRIu64 " bytes",
-                          d->size, all);
+    CULVI_REFUSE_IF((d->alignment & (d->alignment - 1)) != 0 || alignment > s->granularity, voice,
+                    d->label, CULV_REASON_VALUE,
+                    "culv_vk_space_buffer_desc.alignment is %" PRIu64
+                    "; give a power of two up to the granularity of %" PRIu64 " bytes",
+                    d->alignment, s->granularity);
+    CULVI_REFUSE_IF((d->usage & ~s->usage) != 0, voice, d->label, CULV_REASON_USAGE,
+                    "culv_vk_space_buffer_desc.usage has %#" PRIx32
+                    ", which the space's VkBuffer lacks; add it to culv_vk_space_desc.buffer_usage",
+                    d->usage & ~s->usage);
+    CULVI_REFUSE_IF(d->offset != CULV_VK_SPACE_ANYWHERE && d->offset % alignment != 0, voice,
+                    d->label, CULV_REASON_VALUE,
+                    "culv_vk_space_buffer_desc.offset is %" PRIu64
+                    ", and its use needs a multiple of %" PRIu64,
+                    d->offset, alignment);
+    CULVI_REFUSE_IF(d->size == 0, voice, d->label, CULV_REASON_SIZE,
+                    "culv_vk_space_buffer_desc.size is 0; a buffer has a byte or more");
+    CULVI_REFUSE_IF(
+        d->size > all || (d->offset != CULV_VK_SPACE_ANYWHERE && d->offset > all - d->size), voice,
+        d->label, CULV_REASON_RANGE,
+        "culv_vk_space_buffer_desc: %" PRIu64 " bytes leave the space, which has %" PRIu64 " bytes",
+        d->size, all);
     return CULV_OK;
 }
 

@@ -338,11 +338,11 @@ static culv_result check_place(const culv_vk_space *s, uint64_t offset, uint64_t
                                const char *call)
 {
     const uint64_t all = culv_vmm_range_size(s->base.range);
-    if (offset % s->granularity != 0 || size % s->granularity != 0)
-        return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %" PRIu64 " bytes at offset %" PRIu64
-                          " are not multiples of the granularity of %" PRIu64 " bytes",
-                          call, size, offset, s->granularity);
+    CULVI_REFUSE_IF(offset % s->granularity != 0 || size % s->granularity != 0,
+                    &s->base.device->voice, s->label, CULV_REASON_VALUE,
+                    "%s: %" PRIu64 " bytes at offset %" PRIu64
+                    " are not multiples of the granularity of %" PRIu64 " bytes",
+                    call, size, offset, s->granularity);
     if (size != 0 && offset < all && size <= all - offset) return CULV_OK;
     return culvi_fail(&s->base.device->voice, s->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                       "%s: %" PRIu64 " bytes at offset %" PRIu64 " %s, which has %" PRIu64 " bytes",

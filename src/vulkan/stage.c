@@ -161,11 +161,11 @@ culv_result culv_vk_image_record_copy(const culv_shared_image *i, culv_copy copy
     const bool push = copy == CULV_COPY_UPLOAD;
     CULVI_TRY(check_call(i != NULL ? &i->pair : NULL, __func__, "image", copy, commands));
     const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
-    if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
-        return culvi_fail(
-            vk->voice, i->pair.image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: layout is %d, and an image cannot be left in that layout; pass the layout that it is used in",
-            __func__, (int)layout);
+    CULVI_REFUSE_IF(
+        layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED, vk->voice,
+        i->pair.image->label, CULV_REASON_VALUE,
+        "%s: layout is %d, and an image cannot be left in that layout; pass the layout that it is used in",
+        __func__, (int)layout);
     if (culv_image_sharing(i->pair.image) != CULV_SHARING_HOST) return CULV_OK;
     VkImageLayout copied =
         push ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;

@@ -55,20 +55,18 @@ static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBu
 /* The memory that is to be bound to the sparse buffer. */
 static culv_result make_memory(const vk_view *view, const culv_part *chunk, VkDeviceMemory *out)
 {
-    if (chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset)
-        return culvi_fail(
-            view->vk->voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_vector_view_desc.sparse_size is %" PRIu64
-            ", but the vector has committed %" PRIu64
-            " bytes, including those ahead; make the view again with a larger sparse_size, which costs no memory",
-            view->sparse_size, chunk->offset + chunk->size);
-    if (chunk->offset % view->alignment != 0 || chunk->size % view->alignment != 0)
-        return culvi_fail(view->vk->voice, view->base.label, CULV_ERROR_UNSUPPORTED,
-                          CULV_REASON_USAGE,
-                          "the sparse buffer is bound in multiples of %" PRIu64
-                          " bytes, and a chunk of the vector has %" PRIu64 " from %" PRIu64
-                          " on; make the view without sparse_queue",
-                          view->alignment, chunk->size, chunk->offset);
+    CULVI_REFUSE_IF(
+        chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset,
+        view->vk->voice, view->base.label, CULV_REASON_VALUE,
+        "culv_vk_vector_view_desc.sparse_size is %" PRIu64 ", but the vector has committed %" PRIu64
+        " bytes, including those ahead; make the view again with a larger sparse_size, which costs no memory",
+        view->sparse_size, chunk->offset + chunk->size);
+    CULVI_UNSUPPORTED_IF(chunk->offset % view->alignment != 0 || chunk->size % view->alignment != 0,
+                         view->vk->voice, view->base.label, CULV_REASON_USAGE,
+                         "the sparse buffer is bound in multiples of %" PRIu64
+                         " bytes, and a chunk of the vector has %" PRIu64 " from %" PRIu64
+                         " on; make the view without sparse_queue",
+                         view->alignment, chunk->size, chunk->offset);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.memory_type_bits = view->type_bits;
     d.allocate_flags = culvi_vk_allocate_flags(view->usage);
@@ -257,15 +255,13 @@ culv_result culv_vk_vector_view_get_address(const culv_vector_view *view, VkDevi
     CULVI_REQUIRE(voice, out);
     CULVI_TRY(culvi_check_made_by(view->graphics, &culvi_vk_api, view->label, __func__));
     const vk_view *mine = (const vk_view *)view;
-    if (!(mine->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT))
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the view's buffers have no address; add VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT to culv_vk_vector_view_desc.usage");
-    if (mine->queue == NULL && view->num_parts != 1)
-        return culvi_fail(
-            voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_ADDRESS,
-            "the view shows the vector as %zu buffers, each with an address of its own; a sparse view has one (culv_vk_vector_view_desc.sparse_queue)",
-            view->num_parts);
+    CULVI_REFUSE_IF(
+        !(mine->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT), voice, NULL, CULV_REASON_USAGE,
+        "the view's buffers have no address; add VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT to culv_vk_vector_view_desc.usage");
+    CULVI_UNSUPPORTED_IF(
+        mine->queue == NULL && view->num_parts != 1, voice, NULL, CULV_REASON_ADDRESS,
+        "the view shows the vector as %zu buffers, each with an address of its own; a sparse view has one (culv_vk_vector_view_desc.sparse_queue)",
+        view->num_parts);
     const VkBuffer buffer = mine->queue != NULL ? mine->sparse : (VkBuffer)view->parts[0].object;
     const VkDeviceAddress address = culvi_vk_buffer_address(mine->vk, buffer);
     if (address == 0) return culvi_vk_refuse_addresses(mine->vk);

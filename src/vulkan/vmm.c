@@ -8,18 +8,16 @@ static culv_result check_exportable(const culv_vk_device *vk, const char *label,
                                     const culv_vmm_allocation *a)
 {
     const culv_handle_type type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    if (a->usage & CULV_VMM_USAGE_TILE_POOL)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; allocate without CULV_VMM_USAGE_TILE_POOL");
-    if (a->usage & CULV_VMM_USAGE_MULTICAST)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the VMM allocation is a multicast object's, which no graphics API knows; share one of the allocations that are bound to it");
-    if (a->imported && a->kept.type == CULV_HANDLE_NONE)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the VMM allocation was imported, and CUDA does not export imports; hand a handle of the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to culv_vk_memory_from_handle()");
+    CULVI_REFUSE_IF(
+        a->usage & CULV_VMM_USAGE_TILE_POOL, vk->voice, label, CULV_REASON_USAGE,
+        "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; allocate without CULV_VMM_USAGE_TILE_POOL");
+    CULVI_REFUSE_IF(
+        a->usage & CULV_VMM_USAGE_MULTICAST, vk->voice, label, CULV_REASON_USAGE,
+        "the VMM allocation is a multicast object's, which no graphics API knows; share one of the allocations that are bound to it");
+    CULVI_REFUSE_IF(
+        a->imported && a->kept.type == CULV_HANDLE_NONE, vk->voice, label,
+        CULV_REASON_NOT_EXPORTABLE,
+        "the VMM allocation was imported, and CUDA does not export imports; hand a handle of the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to culv_vk_memory_from_handle()");
     if (a->handle_types & UINT32_C(1) << type) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
@@ -73,11 +71,11 @@ static culv_result check_image_memory(const culv_vk_device *vk, const char *labe
                                       const culv_vmm_allocation *a, bool dedicated)
 {
     const culv_device *device = vk->base.device;
-    if ((a->usage & CULV_VMM_USAGE_COMPRESSIBLE) && device->caps.multicast)
-        return culvi_fail(
-            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-            "the VMM allocation is compressible, and '%s' is one of several GPUs behind NVSwitches: NVIDIA's driver crashes there when CUDA imports such memory, which an image needs (measured with 580.159.04). Give the image an allocation of its own that is not compressible, dedicated and from offset 0 on",
-            device->caps.name);
+    CULVI_UNSUPPORTED_IF(
+        (a->usage & CULV_VMM_USAGE_COMPRESSIBLE) && device->caps.multicast, &device->voice, label,
+        CULV_REASON_VMM,
+        "the VMM allocation is compressible, and '%s' is one of several GPUs behind NVSwitches: NVIDIA's driver crashes there when CUDA imports such memory, which an image needs (measured with 580.159.04). Give the image an allocation of its own that is not compressible, dedicated and from offset 0 on",
+        device->caps.name);
     if (dedicated || (a->usage & CULV_VMM_USAGE_COMPRESSIBLE)) return CULV_OK;
     return culvi_fail(
         vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
@@ -94,11 +92,10 @@ culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *all
                        : d.size != 0                     ? "size"
                        : culvi_uuid_given(&d.exporter)   ? "exporter"
                                                          : NULL;
-    if (told != NULL)
-        return culvi_fail(
-            vk->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, but the allocation determines it; leave it out",
-            told);
+    CULVI_REFUSE_IF(
+        told != NULL, vk->voice, d.label, CULV_REASON_VALUE,
+        "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, but the allocation determines it; leave it out",
+        told);
     if (d.label == NULL) d.label = allocation->label;
     CULVI_TRY(culvi_vk_vmm_check(vk, d.label, allocation));
     if (d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE)
@@ -117,22 +114,22 @@ static culv_result check_place(const culv_vk_device *vk, const char *label,
                                VkDeviceSize offset)
 {
     const VkMemoryRequirements *r = &needs->memory;
-    if (offset > a->size || r->size > a->size - offset)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "the %s needs %" PRIu64 " bytes from offset %" PRIu64
-                          " on in the VMM allocation, which has %" PRIu64,
-                          what, r->size, offset, a->size);
-    if (r->alignment != 0 && offset % r->alignment != 0)
-        return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "offset %" PRIu64 " is not a multiple of the %s's alignment, %" PRIu64
-                          " (VkMemoryRequirements)",
-                          offset, what, r->alignment);
-    if (dedicated && offset == 0 && whole && r->size != a->size)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "the %s needs a dedicated allocation of exactly the size that it needs, %" PRIu64
-            " bytes, but the VMM allocation has %" PRIu64 "; make the %s that large",
-            what, r->size, a->size, what);
+    CULVI_REFUSE_IF(offset > a->size || r->size > a->size - offset, vk->voice, label,
+                    CULV_REASON_RANGE,
+                    "the %s needs %" PRIu64 " bytes from offset %" PRIu64
+                    " on in the VMM allocation, which has %" PRIu64,
+                    what, r->size, offset, a->size);
+    CULVI_REFUSE_IF(r->alignment != 0 && offset % r->alignment != 0, vk->voice, label,
+                    CULV_REASON_VALUE,
+                    "offset %" PRIu64 " is not a multiple of the %s's alignment, %" PRIu64
+                    " (VkMemoryRequirements)",
+                    offset, what, r->alignment);
+    CULVI_REFUSE_IF(
+        dedicated && offset == 0 && whole && r->size != a->size, vk->voice, label,
+        CULV_REASON_DEDICATED,
+        "the %s needs a dedicated allocation of exactly the size that it needs, %" PRIu64
+        " bytes, but the VMM allocation has %" PRIu64 "; make the %s that large",
+        what, r->size, a->size, what);
     if (!dedicated || offset == 0) return CULV_OK;
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                       "the %s needs a dedicated allocation, but was given offset %" PRIu64
@@ -221,10 +218,9 @@ static culv_result check_image(culv_vk_device *vk, const char *label, VkImage im
     /* That no surface can be made of it is no reason against it here. */
     const culvi_vk_ask ask = {.label = label, .origin = CULVI_VK_THE_CALLERS, .no_surfaces = true};
     CULVI_TRY(culvi_vk_check_image(vk, &ask, info, &verdict));
-    if (culvi_vk_disjoint_planes(info) > 0)
-        return culvi_fail(
-            vk->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "VkImageCreateInfo::flags has DISJOINT, so each plane is bound by itself: make memory of a compressible allocation by culv_vk_memory_from_vmm() and call vkBindImageMemory2");
+    CULVI_UNSUPPORTED_IF(
+        culvi_vk_disjoint_planes(info) > 0, vk->voice, label, CULV_REASON_USAGE,
+        "VkImageCreateInfo::flags has DISJOINT, so each plane is bound by itself: make memory of a compressible allocation by culv_vk_memory_from_vmm() and call vkBindImageMemory2");
     culvi_vk_image_needs(vk, image, 0, &needs);
     CULVI_TRY(culvi_vk_check_same_image(vk, label, info, &verdict, &needs));
     *dedicated = offset == 0;
