@@ -133,6 +133,19 @@ eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, eglCreateContext(display
 PY
 }
 
+# Brings PyOpenCL and pocl, and a module `pocl` with a queue on it.
+pocl31() {
+    debian12 python3-pyopencl=2022.3.1-2.1 pocl-opencl-icd=3.1-3+deb12u1 python3-numpy=1:1.24.2-1+deb12u1
+    export PYOPENCL_NO_CACHE=1 POCL_CACHE_DIR="$work/pocl"
+    cat >"$work/pocl.py" <<'PY'
+import pyopencl
+
+platform = next(p for p in pyopencl.get_platforms() if "Portable" in p.name)
+context = pyopencl.Context(platform.get_devices())
+queue = pyopencl.CommandQueue(context)
+PY
+}
+
 # Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
 wine8() {
     debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 \

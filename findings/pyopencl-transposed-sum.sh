@@ -10,15 +10,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck source-path=SCRIPTDIR source=common.sh
 . "$(dirname "$0")/common.sh"
-debian12 python3-pyopencl=2022.3.1-2.1 pocl-opencl-icd=3.1-3+deb12u1 python3-numpy=1:1.24.2-1+deb12u1
-export PYOPENCL_NO_CACHE=1 POCL_CACHE_DIR="$work/pocl"
+pocl31
 cat >"$work/sum.py" <<'PY'
 import numpy
-import pyopencl
+from pocl import queue
 from pyopencl.array import to_device
 
-platform = next(p for p in pyopencl.get_platforms() if "Portable" in p.name)
-queue = pyopencl.CommandQueue(pyopencl.Context(platform.get_devices()))
 host = numpy.arange(4, dtype="f4").reshape(2, 2)
 a = to_device(queue, host)
 columns = to_device(queue, numpy.asfortranarray(host))
