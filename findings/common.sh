@@ -146,6 +146,13 @@ queue = pyopencl.CommandQueue(context)
 PY
 }
 
+# Runs the body of a GDScript from standard input without a screen; what it prints is in $work/seen.
+godot32() {
+    debian12 godot3-server=3.2.3-stable-1+b3
+    { printf 'extends SceneTree\nfunc _init():\n' && sed 's/^/\t/; s/    /\t/g' && printf '\tquit()\n'; } >"$work/seen.gd"
+    (cd "$work" && HOME="$work" LC_ALL=en_US godot3-server --no-window -s seen.gd) 2>"$work/log" | sed '/^Godot Engine/d; /^ *$/d' >"$work/seen"
+}
+
 # Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
 wine8() {
     debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 \
