@@ -153,6 +153,18 @@ godot32() {
     (cd "$work" && HOME="$work" LC_ALL=en_US godot3-server --no-window -s seen.gd) 2>"$work/log" | sed '/^Godot Engine/d; /^ *$/d' >"$work/seen"
 }
 
+# Runs a Python program from standard input on llvmpipe, and on zink, which draws by lavapipe; what it prints is in $work/seen.
+zink22() {
+    pyopengl316
+    debian12 mesa-vulkan-drivers=22.3.6-1+deb12u2 libvulkan1=1.3.239.0-1
+    export VK_DRIVER_FILES=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json
+    { printf 'from context import *\nfrom OpenGL.GL import *\n' && cat; } >"$work/seen.py"
+    : >"$work/seen"
+    for driver in llvmpipe zink; do
+        { echo "$driver:" && GALLIUM_DRIVER=$driver /usr/bin/python3 "$work/seen.py" 2>"$work/log"; } >>"$work/seen" || unknown "PyOpenGL on $driver"
+    done
+}
+
 # Compiles standard input for Windows and runs it in Debian 12's Wine on lavapipe, in a prefix and on a screen of its own.
 wine8() {
     debian12 gcc-mingw-w64-x86-64-posix=12.2.0-14+deb12u1+25.2+b1 wine64=8.0~repack-4 libwine=8.0~repack-4 \
