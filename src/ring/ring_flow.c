@@ -6,9 +6,6 @@
 /* max_latency looks for what it times this often, by timers that are late by about so much. */
 static const uint64_t LOOK_NS = 20000, TIMER_NS = 80000;
 
-/* AUTO lets a producer wait so long for the other side's host before it gives one slot more. */
-static const uint64_t PATIENCE_NS = 100000000;
-
 /* The log is told that a wait goes on after this, ten times and a hundred times this. */
 static const uint64_t WARN_NS = 1000000000;
 
@@ -117,13 +114,6 @@ static bool begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *ne
     }
     me->flushed = false;
     me->brief = me->length < ring->burst;
-    if (producer && ring->way.on) {
-        const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
-        culvi_ring_way_note(&ring->way, done->past[done->known & (CULVI_RING_PAST - 1)].through,
-                            ring->now(), need->waited[CULV_RING_CONSUMER],
-                            culvi_ring_get(&me->next) + me->length);
-        culvi_ring_aim(ring);
-    }
     if (chooses) {
         culvi_ring_auto_note(&ring->automatic, &need->mark, culvi_ring_get(&me->next) + me->length);
         culvi_ring_aim(ring);
@@ -244,17 +234,6 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         return culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
     }
     uint64_t until = culvi_ring_until(limit);
-    if (side == CULV_RING_PRODUCER && culvi_ring_way_may_widen(&ring->way)) {
-        /* Where one thread drives both sides it would wait for itself. */
-        const bool alone = culvi_thread_state() == culvi_ring_other(ring, side)->thread;
-        if (need->patient == 0) need->patient = culvi_now() + PATIENCE_NS;
-        if (alone || culvi_now() >= need->patient) {
-            culvi_ring_way_widen(&ring->way, culvi_ring_get(&me->next));
-            culvi_ring_aim(ring);
-            return CULV_OK;
-        }
-        if (need->patient < until) until = need->patient;
-    }
     if (culvi_ring_left(limit) == 0) return culvi_ring_fail_late_side(ring, side, limit->timeout);
     if (culvi_ring_warn_late_side(ring, side, limit)) return CULV_OK; /* it may have come */
     if (limit->warn != 0 && limit->warn < until) until = limit->warn;
@@ -278,7 +257,6 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
                                                  : begin_fifo(ring, side, need);
         if (begun) {
             me->policy = policy;
-            if (ring->way.on) me->thread = culvi_thread_state();
             me->at = 0;
             return CULV_OK;
         }
@@ -286,41 +264,11 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
     }
 }
 
-/* check_counters: the other side's counter is one that the ring handed out. Its caller may submit
- * before it releases. */
-static culv_result check_counter(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+/* The side without the lock. NULL: another thread has it, or the ring ends, or neither is one. */
+static culvi_ring_party *take_side(culv_ring *ring, culv_ring_side side)
 {
-    const culvi_ring_party *other = culvi_ring_other(ring, side);
-    uint64_t before = other->known, counter = 0;
-    culvi_mutex_unlock(&ring->lock);
-    culv_result result = other->api.value(other->api.context, &counter);
-    culvi_mutex_lock(&ring->lock);
-    if (result != CULV_OK) return culvi_ring_note_failure(ring, result, other->name);
-    uint32_t shown = atomic_load_explicit(&other->shown, memory_order_relaxed);
-    uint64_t most =
-        other->promised + (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) > 0);
-    if (counter < before)
-        return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
-                               "'%s' is at %" PRIu64 " and was at %" PRIu64
-                               " before: somebody set it back",
-                               other->name, counter, before);
-    if (counter > most)
-        return culvi_ring_fail(
-            ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
-            "'%s' is at %" PRIu64 ", but %" PRIu64
-            " is the last value that the ring handed out: somebody else signaled it",
-            other->name, counter, most);
-    need->asked[1 - (int)side] = true;
-    if (counter > ring->side[1 - (int)side].known) ring->side[1 - (int)side].known = counter;
-    return CULV_OK;
-}
-
-/* The side without the lock. NULL: another thread has it, or there is more to look after (`heed`),
- * or neither. */
-static culvi_ring_party *take_side(culv_ring *ring, culv_ring_side side, unsigned heed)
-{
-    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return NULL;
-    if ((atomic_load_explicit(&ring->heed, memory_order_relaxed) & heed) != 0) return NULL;
+    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER || culvi_ring_is_ended(ring))
+        return NULL;
     culvi_ring_party *me = &ring->side[side];
     return atomic_exchange_explicit(&me->in_call, true, memory_order_acquire) ? NULL : me;
 }
@@ -336,7 +284,7 @@ bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_fra
     uint32_t shown = atomic_load_explicit(&ring->side[side].shown, memory_order_relaxed);
     if (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) >= shown >> 8)
         return false;
-    culvi_ring_party *me = take_side(ring, side, CULVI_RING_ENDS | CULVI_RING_CHECKS);
+    culvi_ring_party *me = take_side(ring, side);
     if (me == NULL) return false;
     bool next = !me->held && me->at < me->length;
     if (next) take(ring, side, out);
@@ -386,27 +334,16 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
     culvi_ring_need need = {.asked = {false, false}};
-    if (me->held || me->owes)
-        result = fail_held(ring, me, call);
-    else if (ring->settings.check_counters != 0)
-        result = check_counter(ring, side, &need);
+    if (me->held || me->owes) result = fail_held(ring, me, call);
     if (result == CULV_OK && me->at == me->length) {
         result = begin(ring, side, &need, timeout);
         const bool reaches =
-            how == CULVI_RING_BY_HOST || (how == CULVI_RING_AS_SET && ring->cuda_on_host);
+            how == CULVI_RING_BY_HOST ||
+            (how == CULVI_RING_AS_SET && ring->settings.cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST);
         if (result == CULV_OK && reaches) result = reach(ring, side, timeout);
     }
     if (result == CULV_OK) take(ring, side, out);
-    const bool news = ring->way.news;
-    char told[512];
-    if (news) culvi_ring_way_tell(&ring->way, told, sizeof told);
-    ring->way.news = false;
     culvi_ring_leave(ring, side);
-    if (!news) return result;
-    const int cancel = culvi_cancel_disable(); /* a log is the caller's */
-    culvi_log(culvi_ring_voice(ring), CULV_LOG_INFO, "%s chose %s",
-              culvi_named("ring", ring->label).text, told);
-    culvi_cancel_restore(cancel);
     return result;
 }
 
@@ -513,7 +450,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
 {
     culvi_ring_party *me;
     for (;;) {
-        me = frame != NULL ? take_side(ring, side, CULVI_RING_ENDS) : NULL;
+        me = frame != NULL ? take_side(ring, side) : NULL;
         if (me != NULL && culvi_ring_holds(me, frame)) break;
         if (me != NULL && owes(me, frame)) {
             culv_result result = release_owed(ring, side, frame, submit, context);
