@@ -74,7 +74,7 @@ struct culvi_graphics_ring {
 culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
                                       const culvi_graphics *graphics, const char *label,
                                       uint32_t max_depth, culv_ring_side side,
-                                      uint32_t num_resources);
+                                      const void *resources, uint32_t num_resources);
 /* Whether the API's turn waits on the host until CUDA's signal is reached. */
 culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_waits waits);
 void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,

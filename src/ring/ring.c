@@ -110,25 +110,23 @@ void culvi_ring_apply_depth(culv_ring *ring)
 static culv_result check_functions(const culvi_voice *voice, const char *label,
                                    const culv_ring_desc *d, const culv_ring_settings *s)
 {
-    const char *what = NULL, *lacks = NULL;
-    if (s->policy == CULV_RING_MAILBOX)
-        what = "the policy MAILBOX";
-    else if (s->max_latency != 0)
-        what = "max_latency";
-    if (what != NULL && d->ready.value == NULL) lacks = "ready.value";
-    if (what != NULL && d->done.value == NULL) lacks = "done.value";
-    if (lacks == NULL && d->done.wait == NULL &&
-        (s->max_frames_in_flight != 0 || s->max_latency != 0)) {
-        what = s->max_frames_in_flight != 0 ? "a lead" : "max_latency";
-        lacks = "done.wait";
-    }
-    if (lacks == NULL && s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST) {
-        what = "cuda_waits";
-        lacks = d->ready.wait == NULL ? "ready.wait" : d->done.wait == NULL ? "done.wait" : NULL;
-    }
-    if (lacks == NULL) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_ring_settings: %s needs culv_ring_desc.%s, which is NULL", what, lacks);
+    const char *bound = s->max_latency != 0 ? "max_latency" : NULL;
+    const char *host = s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST ? "cuda_waits" : NULL;
+    const char *reads = s->policy == CULV_RING_MAILBOX ? "the policy MAILBOX" : bound;
+    const char *paces = s->max_frames_in_flight != 0 ? "a lead" : bound;
+    const struct {
+        const char *who, *needs;
+        bool has;
+    } rows[] = {{reads, "ready.value", d->ready.value != NULL},
+                {reads, "done.value", d->done.value != NULL},
+                {paces, "done.wait", d->done.wait != NULL},
+                {host, "ready.wait", d->ready.wait != NULL},
+                {host, "done.wait", d->done.wait != NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        CULVI_REFUSE_IF(rows[i].who != NULL && !rows[i].has, voice, label, CULV_REASON_VALUE,
+                        "culv_ring_settings: %s needs culv_ring_desc.%s, which is NULL",
+                        rows[i].who, rows[i].needs);
+    return CULV_OK;
 }
 
 /* Makes every default explicit but for the lead, which goes with the depth. */

@@ -200,7 +200,7 @@ typedef struct culvi_ring_need {
     uint64_t value;
     uint64_t further; /* REACHED: what to wait for if it must wait; at least `value` */
     bool asked[2];    /* counters that were read since anybody last slept */
-    bool waited[2];   /* for this counter */
+    bool waited;      /* for the consumer's counter */
     bool untimed;     /* the counter to be timed did not get there */
     uint64_t before;  /* when it was last polled in vain; 0: not yet */
     culvi_ring_mark mark;

@@ -51,7 +51,7 @@ static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
         need->marked = pace;
         need->mark = (culvi_ring_mark){.through = done->past[pace & mask].through,
                                        .done = ring->now(),
-                                       .waited = need->waited[CULV_RING_CONSUMER],
+                                       .waited = need->waited,
                                        .timed = culvi_ring_auto_times(&ring->automatic)};
     }
     uint64_t next = need->marked < done->promised ? done->past[(need->marked + 1) & mask].wait : 0;
@@ -153,6 +153,15 @@ static void give_back_rest(culv_ring *ring, culv_ring_side side)
     culvi_ring_show(me);
 }
 
+/* A burst of which nothing was released. */
+static void give_burst_back(culv_ring *ring, culv_ring_side side)
+{
+    culvi_ring_party *me = &ring->side[side];
+    me->flushed = me->brief; /* or it would not begin so again */
+    give_back_rest(ring, side);
+    culvi_ring_wake(ring);
+}
+
 /* What the side released of its burst becomes the other side's, with the next value. */
 static void hand_over(culv_ring *ring, culv_ring_side side)
 {
@@ -225,7 +234,7 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         bool further = limit->timeout > 0 && need->further > need->value;
         culv_result result =
             culvi_ring_wait(ring, need->side, further ? need->further : need->value, limit);
-        if (result == CULV_OK) need->waited[need->side] = true;
+        need->waited |= result == CULV_OK && need->side == CULV_RING_CONSUMER;
         if (result != CULV_ERROR_TIMEOUT) return result;
         if (further) { /* less may do; the time is up, so that this only asks */
             result = culvi_ring_wait(ring, need->side, need->value, limit);
@@ -319,9 +328,7 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
     if (result == CULV_OK) return CULV_OK;
     if (result == CULV_ERROR_TIMEOUT)
         result = culvi_ring_fail_late_work(ring, other, me->wait, timeout);
-    me->flushed = me->brief;
-    give_back_rest(ring, side);
-    culvi_ring_wake(ring);
+    give_burst_back(ring, side);
     return result;
 }
 
@@ -383,12 +390,6 @@ static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_r
             call, frame->number, frame->slot, me->number, (uint32_t)me->slots[me->at]);
     culvi_ring_leave(ring, side);
     return result;
-}
-
-/* The value of a side's next hand-over. */
-static uint64_t next_value(const culv_ring *ring, culv_ring_side side)
-{
-    return ring->side[side].promised + 1;
 }
 
 /* The caller's submission, without the lock; the side is in a call meanwhile. */
@@ -462,7 +463,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
 
         culvi_ring_leave(ring, side); /* it was so for a moment */
     }
-    uint64_t value = me->at + 1 == me->length ? next_value(ring, side) : 0;
+    uint64_t value = me->at + 1 == me->length ? me->promised + 1 : 0;
     culv_result result = submit != NULL ? submit(context, value) : CULV_OK;
     if (result == CULV_OK) {
         frame->signal_value = value;
@@ -492,11 +493,7 @@ culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_fr
     culvi_ring_party *me = &ring->side[side];
     me->held = false;
     culvi_ring_show(me);
-    if (me->at == 0) {
-        me->flushed = me->brief; /* or it would not begin so again */
-        give_back_rest(ring, side);
-        culvi_ring_wake(ring);
-    }
+    if (me->at == 0) give_burst_back(ring, side);
     culvi_ring_leave(ring, side);
     return CULV_OK;
 }
@@ -564,7 +561,7 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
-    uint64_t value = me->at > 0 ? next_value(ring, side) : 0;
+    uint64_t value = me->at > 0 ? me->promised + 1 : 0;
     if (me->held || me->owes)
         result = fail_held(ring, me, call);
     else if (submit != NULL)
