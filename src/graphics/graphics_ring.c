@@ -221,7 +221,7 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.label = label_of(ring);
     CULVI_TRY(culvi_ring_create(ring->graphics->device, &core, &ring->core));
     ring->owner = (culvi_ring_owner){.side = ring->side,
-                                     .stream_side = 1 - ring->side,
+                                     .stream_side = culvi_graphics_ring_cuda_side(ring),
                                      .api = &ring->api->ring,
                                      .context = ring};
     ring->core->owner = &ring->owner;

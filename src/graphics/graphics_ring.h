@@ -113,7 +113,7 @@ culvi_ring_objects culvi_graphics_ring_objects(const void *context, uint32_t slo
 /* The side that does not belong to the API. */
 static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_ring *ring)
 {
-    return ring->side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    return 1 - ring->side;
 }
 
 /* Releases the frame and submits its commands. Commands within a burst are kept for the burst's

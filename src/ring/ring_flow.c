@@ -319,8 +319,7 @@ static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const 
 static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
 {
     culvi_ring_party *me = &ring->side[side];
-    const culv_ring_side other =
-        side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    const culv_ring_side other = 1 - side;
     culvi_ring_limit limit = {.timeout = timeout};
     if (me->wait <= ring->side[other].known) return CULV_OK;
     warn_after(&limit);
