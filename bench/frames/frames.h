@@ -61,20 +61,12 @@ typedef struct config {
     /* The first of them, which are not measured: the ring chooses meanwhile */
     uint32_t settle;
     uint64_t max_latency; /* nanoseconds; the ring chooses depth and burst */
-    bool automatic;       /* CULV_RING_WAY_AUTO; `depth` is the most that it may take */
     tuning tuning;
 } config;
-
-static inline bool config_chooses(const config *c)
-{
-    return c->max_latency != 0 || c->automatic;
-}
 
 /* What a ring chose. */
 typedef struct ring_choice {
     uint32_t depth, burst;
-    bool on_host; /* the host waits in place of CUDA's stream */
-    bool tries;   /* it has not chosen yet */
 } ring_choice;
 
 typedef struct samples {

@@ -107,7 +107,6 @@ static const char usage[] =
     "  --list           what there is to measure\n"
     "  --advise         which way is best for the loads of --loads, and how to write it (--only=advise)\n"
     "  --within=US      --advise: of the ways whose frames are at most so old\n"
-    "  --choice         --only=waits, backwards: what a ring chooses, and the ways that it chooses from\n"
     "  --scheme=NAME    one of \"host waits\", \"raw ring\", \"culv_ring\", \"raw in-queue\",\n"
     "                   \"in-queue\", \"raw async\", \"async\"; may be given several times\n"
     "  --size=BYTES     of a frame, with K, M or G (8M; on the twin 64K)\n"
@@ -273,8 +272,6 @@ options options_parse(int argc, char **argv)
             o.validation = true;
         } else if (strcmp(a, "--advise") == 0) {
             o.advise = true;
-        } else if (strcmp(a, "--choice") == 0) {
-            o.choice = true;
         } else if (strcmp(a, "--list") == 0) {
             list();
             arguments_printed();

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char results_host_for_cuda[] = "CUDA waits on the host";
-
 const char *results_bytes(char out[RESULTS_BYTES], uint64_t bytes)
 {
     if (bytes % (UINT64_C(1) << 30) == 0)
@@ -46,12 +44,9 @@ static void sum_up(result *r, frames_bench *b, const workload *w, const outcome 
     r->workload = *w;
     r->solver_alone = statistics_quantile(outcomes[0].us, outcomes[0].rounds, 0.5);
     r->renderer_alone = statistics_quantile(outcomes[1].us, outcomes[1].rounds, 0.5);
-    r->depth = config_chooses(c) ? o->chosen.depth : c->depth;
-    r->burst = config_chooses(c) ? o->chosen.burst : c->burst;
+    r->depth = c->max_latency != 0 ? o->chosen.depth : c->depth;
+    r->burst = c->max_latency != 0 ? o->chosen.burst : c->burst;
     r->frames = c->frames;
-    r->automatic = c->automatic;
-    r->on_host = c->automatic && o->chosen.on_host;
-    r->tries = c->automatic && o->chosen.tries;
     r->max_latency = c->max_latency;
     r->checked = o->checked;
     r->wrong = o->wrong;
@@ -65,7 +60,7 @@ static void sum_up(result *r, frames_bench *b, const workload *w, const outcome 
     r->hand_over_p99 = samples_quantile(&o->hand_over, 0.99);
     r->age = samples_quantile(&o->age, 0.5);
     r->age_p99 = samples_quantile(&o->age, 0.99);
-    const outcome *raw = !config_chooses(c) ? raw_like(outcomes, count, c) : NULL;
+    const outcome *raw = c->max_latency == 0 ? raw_like(outcomes, count, c) : NULL;
     if (raw != NULL)
         r->against_raw = statistics_compare(o->us, raw->us, o->rounds, &b->bench.random).ratio;
 }
@@ -115,34 +110,8 @@ static void print(FILE *out, const result *r)
     if (r->against_raw.value != 0.0)
         fprintf(out, "  %.4f (%.4f .. %.4f)", r->against_raw.value, r->against_raw.low,
                 r->against_raw.high);
-    if (r->automatic)
-        fprintf(out, "  %s%s", r->on_host ? "the host waits for CUDA" : "the GPU waits",
-                r->tries ? ", and it has not chosen yet" : "");
     fputc('\n', out);
     fflush(out);
-}
-
-/* The same scheme with what the ring chooses from: slots, and the host in place of CUDA's. */
-static bool is_choice(const result *r, const result *chosen)
-{
-    return r->us.n != 0 && !r->automatic && strcmp(r->scheme, chosen->scheme) == 0 &&
-           (r->variant[0] == '\0' || strcmp(r->variant, results_host_for_cuda) == 0);
-}
-
-static void print_choice(FILE *out, const result *of, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const result *best = NULL;
-        if (!of[i].automatic || of[i].us.n == 0) continue;
-        for (size_t k = 0; k < count; k++)
-            if (is_choice(&of[k], &of[i]) && (best == NULL || of[k].us.median < best->us.median))
-                best = &of[k];
-        if (best == NULL) continue;
-        fprintf(out,
-                "  the ring's choice takes %.3f of the best fixed way: depth %u%s%s, %.1f us\n",
-                of[i].us.median / best->us.median, best->depth,
-                best->variant[0] != '\0' ? ", " : "", best->variant, best->us.median);
-    }
 }
 
 void results_add(results *all, frames_bench *b, const char *section, const workload *w,
@@ -157,7 +126,6 @@ void results_add(results *all, frames_bench *b, const char *section, const workl
         if (i == 0) print_heading(b->bench.text, section, r);
         print(b->bench.text, r);
     }
-    if (b->bench.text != NULL) print_choice(b->bench.text, &all->all[all->num - count], count);
     all->clocks_known = b->clocks.known;
     all->clocks_same = b->clocks.same;
     all->clocks_error = b->clocks.error * 1e-3;
@@ -196,14 +164,6 @@ static void put_result(struct json *json, const result *r)
     json_integer(json, "burst", r->burst);
     json_integer(json, "max_latency_ns", (int64_t)r->max_latency);
     json_integer(json, "frames", r->frames);
-    if (r->automatic) {
-        json_begin(json, "chosen", '{');
-        json_bool(json, "host_waits_for_cuda", r->on_host);
-        json_bool(json, "tries", r->tries);
-        json_end(json, '}');
-    } else {
-        json_null(json, "chosen");
-    }
     json_string(json, "left_out", r->obstacle);
     report_spread(json, "us", &r->us);
     report_spread(json, "of_ideal", &r->ratio);

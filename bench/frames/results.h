@@ -19,8 +19,6 @@ typedef struct result {
     double age, age_p99;
     uint64_t checked, wrong;
     const char *obstacle; /* NULL: it ran */
-    bool automatic;       /* CULV_RING_WAY_AUTO: with these: */
-    bool on_host, tries;  /* see ring_choice */
     interval against_raw; /* over the raw ring of the same depth and burst; value 0: not compared */
 } result;
 
@@ -40,8 +38,6 @@ void results_add(results *all, frames_bench *b, const char *section, const workl
  * none. One that comes later has to be faster by the factor `clearly`. */
 const result *results_best(const results *all, const char *section, const char *name, double age_us,
                            double clearly);
-
-extern const char results_host_for_cuda[]; /* a variant */
 
 /* "8 MiB". */
 const char *results_bytes(char out[RESULTS_BYTES], uint64_t bytes);

@@ -189,7 +189,6 @@ static void make(run *r, culv_ring **out)
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = r->c->burst;
     settings.max_latency = r->c->max_latency;
-    if (r->c->automatic) settings.way = CULV_RING_WAY_AUTO;
     if (r->c->tuning.solver_late) settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     culv_vk_ring_resource slots = {.buffers = r->b->slots,
                                    .use = CULV_VK_USE_STORAGE_READ,
@@ -234,7 +233,7 @@ static bool produce(run *r, uint32_t *produced)
 
 static bool is_recorded(const run *r)
 {
-    return !config_chooses(r->c) && r->c->frames <= r->b->renderer.num_frames;
+    return r->c->max_latency == 0 && r->c->frames <= r->b->renderer.num_frames;
 }
 
 static void ring_prepare(run *r)
@@ -259,7 +258,7 @@ static VkCommandBuffer commands_of(run *r, const culv_ring *ring, const culv_rin
                                    uint32_t n)
 {
     uint32_t recorded = r->b->renderer.num_frames;
-    if (!config_chooses(r->c)) REQUIRE_EQ(frame->slot, n % r->c->depth);
+    if (r->c->max_latency == 0) REQUIRE_EQ(frame->slot, n % r->c->depth);
     if (is_recorded(r)) return r->commands[n];
     if (n != 0 && n % recorded == 0) {
         raw_vk_idle(&r->b->bench.rig.vk); /* validation does not see that */
@@ -308,7 +307,7 @@ static void ring_go(run *r)
         while (consumed + (produced < r->c->frames ? behind : 0) < produced)
             consume(r, ring, consumed++);
         /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
-        if (config_chooses(r->c) || !ended)
+        if (r->c->max_latency != 0 || !ended)
             CULV_OK_OR_EXIT(culv_ring_flush(ring, CULV_RING_CONSUMER, NULL));
     }
     run_issued(r);
@@ -320,10 +319,7 @@ void ring_finish(run *r)
     ring_run *own = r->own;
     culv_ring_stats stats = culv_ring_stats_init();
     CULV_OK_OR_EXIT(culv_ring_get_stats(own->ring, &stats));
-    r->chosen = (ring_choice){.depth = stats.depth,
-                              .burst = stats.burst,
-                              .on_host = stats.cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST,
-                              .tries = stats.tries != 0};
+    r->chosen = (ring_choice){.depth = stats.depth, .burst = stats.burst};
     REQUIRE_EQ(stats.produced, r->c->frames);
     REQUIRE_EQ(stats.consumed, r->c->frames);
     REQUIRE_EQ(stats.skipped, 0);
@@ -370,7 +366,6 @@ static void make_back(run *r, culv_ring **out)
 {
     const rig *gpu = &r->b->bench.rig;
     culv_ring_settings settings = culv_ring_settings_init();
-    if (r->c->automatic) settings.way = CULV_RING_WAY_AUTO;
     if (r->c->tuning.solver_late) settings.cuda_waits = CULV_RING_WAITS_SIGNAL_FIRST;
     culv_vk_ring_resource slots = {.buffers = r->b->slots,
                                    .use = CULV_VK_USE_STORAGE,
@@ -393,35 +388,16 @@ static void prepare_ring(run *r)
     own = (ring_run){.ring = NULL};
     make_back(r, &own.ring);
     r->own = &own;
-    if (!r->c->automatic) run_record(r);
-}
-
-/* Where the ring chooses the slots, command buffers are recorded when the slot is known. */
-static VkCommandBuffer back_commands_of(run *r, const culv_ring *ring, const culv_ring_frame *frame,
-                                        uint32_t n)
-{
-    if (!r->c->automatic) {
-        REQUIRE_EQ(frame->slot, n % r->c->depth);
-        return r->commands[n];
-    }
-    return renderer_record(
-        &r->b->renderer,
-        &(renderer_job){.frame = n,
-                        .slot = frame->slot,
-                        .number = r->base + n,
-                        .writes = true,
-                        .iterations = r->w->renderer_iterations,
-                        .acquire = culv_vk_ring_barriers(ring, frame->slot, CULV_VK_ACQUIRE),
-                        .release = culv_vk_ring_barriers(ring, frame->slot, CULV_VK_RELEASE)});
+    run_record(r);
 }
 
 static void draw(run *r, culv_ring *ring, uint32_t n)
 {
     culv_ring_frame frame;
     CULV_OK_OR_EXIT(culv_ring_acquire(ring, CULV_RING_PRODUCER, CULV_RING_FOREVER, &frame));
-    CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue,
-                                        back_commands_of(r, ring, &frame, n), VK_NULL_HANDLE,
-                                        &frame));
+    REQUIRE_EQ(frame.slot, n % r->c->depth);
+    CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue, r->commands[n],
+                                        VK_NULL_HANDLE, &frame));
 }
 
 static void solve(run *r, culv_ring *ring, uint32_t n)
@@ -438,16 +414,11 @@ static void solve(run *r, culv_ring *ring, uint32_t n)
  * renderer has work meanwhile. */
 static void go_ring(run *r)
 {
-    const ring_run *own = r->own;
-    culv_ring *ring = own->ring;
+    culv_ring *ring = ((const ring_run *)r->own)->ring;
     const uint32_t behind = r->c->tuning.solver_late && r->c->depth > 1 ? 1 : 0;
     uint32_t consumed = 0;
     for (uint32_t n = 0; n < r->c->frames; n++) {
-        if (n != 0 && n == r->c->settle) {
-            CULV_OK_OR_EXIT(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
-            run_begins(r, n);
-        }
-        draw(r, own->ring, n);
+        draw(r, ring, n);
         while (consumed + (n + 1 < r->c->frames ? behind : 0) <= n)
             solve(r, ring, consumed++);
     }

@@ -10,8 +10,7 @@ enum {
     RUN_US = 75000,
     QUICK_FRAMES = 24,
     WAITS_FRAMES = 12, /* enough for what repeats from frame to frame */
-    TRIED_FRAMES = 96,
-    CAMERAS = 32, /* a side of the picture: 1,024 draws */
+    CAMERAS = 32,      /* a side of the picture: 1,024 draws */
     FEW_CAMERAS = 4,
     AUTO_SETTLES = 1200,
     AUTO_FRAMES = 400
@@ -126,32 +125,15 @@ static void add_hosts(plan *p, const scheme *ring, uint32_t depth)
         const char *variant;
         tuning how;
     } ways[] = {{"", {0}},
-                {results_host_for_cuda, {.solver_late = true}},
+                {"CUDA waits on the host", {.solver_late = true}},
                 {"Vulkan waits on the host", {.renderer_late = true}},
                 {"both wait on the host", {.solver_late = true, .renderer_late = true}}};
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-        if (p->options->choice && ways[i].how.renderer_late) continue;
         config *c = plan_add(p, ring, depth, 1);
         if (c == NULL) continue;
         c->variant = ways[i].variant;
         c->tuning = ways[i].how;
     }
-}
-
-/* What the ring chooses, once it has tried: 2 s, or as many frames as its tries take. Then as many
- * frames as other ways have: where all begins and ends, they cost less. With many draws its command
- * buffers would be recorded as frames go, which takes long. */
-static void add_automatic(plan *p, const scheme *ring)
-{
-    const options *o = p->options;
-    config *c = p->workload.parts == 1 ? plan_add(p, ring, p->slots, 1) : NULL;
-    if (c == NULL) return;
-    const double frames = 2e6 / (p->workload.solver_us + p->workload.renderer_us);
-    c->variant = "the ring chooses";
-    c->automatic = true;
-    c->settle = o->quick ? 64 : frames > TRIED_FRAMES ? (uint32_t)frames : TRIED_FRAMES;
-    c->frames = o->quick ? 16 : c->frames < WAITS_FRAMES ? WAITS_FRAMES : c->frames;
-    c->frames += c->settle;
 }
 
 static void at_least(plan *p)
@@ -163,30 +145,25 @@ static void at_least(plan *p)
 
 static void waits_ways(plan *p)
 {
-    const bool choice = p->options->choice;
-    if (!choice) plan_add(p, &scheme_host_waits, 1, 1);
+    plan_add(p, &scheme_host_waits, 1, 1);
     for (uint32_t depth = 1; depth <= p->slots; depth++) {
         add_hosts(p, &scheme_ring, depth);
-        if (choice) continue;
         plan_add(p, &scheme_raw, depth, 1);
         plan_add(p, &scheme_raw_async, depth, 1);
         plan_add(p, &scheme_async, depth, 1);
     }
-    if (!choice) plan_add(p, &scheme_raw_in_queue, 1, 1);
-    if (!choice) plan_add(p, &scheme_in_queue, 1, 1);
-    add_automatic(p, &scheme_ring);
+    plan_add(p, &scheme_raw_in_queue, 1, 1);
+    plan_add(p, &scheme_in_queue, 1, 1);
     at_least(p);
 }
 
 /* The other direction: Vulkan draws and writes, CUDA reads. */
 static void back_ways(plan *p)
 {
-    const bool choice = p->options->choice;
-    if (!choice) plan_add(p, &scheme_back_host_waits, 1, 1);
+    plan_add(p, &scheme_back_host_waits, 1, 1);
     for (uint32_t depth = 1; depth <= p->slots; depth++)
         add_hosts(p, &scheme_back_ring, depth);
-    if (!choice) plan_add(p, &scheme_back_in_queue, 1, 1);
-    add_automatic(p, &scheme_back_ring);
+    plan_add(p, &scheme_back_in_queue, 1, 1);
     at_least(p);
 }
 
@@ -253,7 +230,7 @@ const section sections[] = {
     {.name = "overlap",
      .what = "kernels in Vulkan's queues beside drawing, by what the solver does"},
     {.name = "latency",
-     .what = "the automatic policy against fixed depths and bursts, under bounds of latency",
+     .what = "max_latency against fixed depths and bursts, under bounds of latency",
      .after = print_bounds},
     {.name = "sizes", .what = "the main schemes over frames of 1 MiB to 1 GiB"},
     {.name = "loads", .what = "the main schemes over loads of 20 us to 5 ms"},
@@ -414,7 +391,6 @@ void section_run(frames_bench *b, const options *o, results *all, const section 
         const row *r = &rows[i];
         if (strcmp(r->section, s->name) != 0 || r->where < least) continue;
         if (r->work != 0 && r->work == o->work) continue; /* the section before has it */
-        if (o->choice && r->parts > 1) continue;          /* the ring chooses nothing there */
         if (!plan_begin(&p, b, o, r)) break;
         frames_measure(b, &p.workload, p.outcomes, p.count,
                        o->rounds < r->rounds ? o->rounds : r->rounds);
@@ -523,9 +499,6 @@ void advise_print(FILE *out, const options *o, const results *all, size_t from)
     const bool first = kernel != NULL && (ring == NULL || kernel->us.median < ring->us.median);
     if (first) print_way(out, "If your kernel can be loaded from a file", kernel, print_kernel);
     print_way(out, first ? "Otherwise" : "The best", ring, print_ring);
-    if (ring != NULL)
-        fputs("  Or let the ring choose on your machine: settings.way = CULV_RING_WAY_AUTO.\n",
-              out);
     if (rig_solver_device >= 0)
         fputs("  The solver is on another GPU: culv_vk_device_desc.allow_other_gpu = 1.\n", out);
     else if (rig_other_gpu >= 0)

@@ -21,7 +21,6 @@ typedef struct options {
     int device;
     double within_us; /* --advise: of a frame's age; 0: any */
     bool quick, validation, advise;
-    bool choice; /* of waits and backwards: the ring's, and what it chooses from */
     uint64_t seed;
 } options;
 

@@ -72,19 +72,6 @@ typedef enum culv_ring_waits {
     CULV_RING_WAITS_FORCE32 = 0x7fffffff
 } culv_ring_waits;
 
-/** The way to choose the number of slots, the length of a burst, and the place of CUDA's waits. */
-typedef enum culv_ring_way {
-    CULV_RING_WAY_AS_SET = 0, /**< The settings choose. */
-    /** FIFO: the ring measures several choices while it runs and keeps the fastest one; with
-     * `max_latency`, the fastest one within that time (docs/waits.md). It tries up to `depth` slots
-     * and bursts up to `burst`. If `cuda_waits` is DEFAULT and both timelines have a `wait`
-     * function, it also measures waits on the host in place of waits in CUDA's stream. `done` must
-     * have a `wait` function. No frame is lost, and their order stays. Each choice is logged
-     * (INFO), and culv_ring_get_stats() returns it. */
-    CULV_RING_WAY_AUTO = 1,
-    CULV_RING_WAY_FORCE32 = 0x7fffffff
-} culv_ring_way;
-
 /** The flow of the frames. culv_ring_configure() changes it while they flow. */
 typedef struct culv_ring_settings {
     size_t struct_size;      /**< Set by culv_ring_settings_init(). */
@@ -109,16 +96,10 @@ typedef struct culv_ring_settings {
      * burst waits on the host for `done`. If no number keeps the bound, the depth is 1. Default: 0
      * (off). */
     uint64_t max_latency;
-    /** Nonzero: each acquire asks the driver for the counter of the other side's timeline, which
-     * takes microseconds. It fails with TIMELINE_CHANGED if neither side of the ring signaled that
-     * value. A side may submit a frame's signal before it releases the frame, but only while it
-     * holds the frame: otherwise this check fails. Default: 0. */
-    culv_bool check_counters;
     /** Place where culv_ring_acquire_on() waits (docs/waits.md). SIGNAL_FIRST needs `wait` of both
      * timelines. A graphics API's side has this setting in its own descriptor. Default: DEFAULT,
      * which is QUEUED here. */
     culv_ring_waits cuda_waits;
-    culv_ring_way way; /**< Default: AS_SET. */
 } culv_ring_settings;
 
 CULV_INIT(culv_ring_settings)
@@ -130,8 +111,8 @@ CULV_INIT(culv_ring_settings)
 typedef struct culv_ring_timeline {
     /** CUDA's half of the timeline. NULL if neither side is a CUDA stream used through Culvert. */
     culv_semaphore *semaphore;
-    /** Function that gets the counter's present value. Required for MAILBOX, max_latency and
-     * check_counters. Otherwise it is optional and makes waits rarer. */
+    /** Function that gets the counter's present value. Required for MAILBOX and max_latency.
+     * Otherwise it is optional and makes waits rarer. */
     culv_result (*value)(void *context, uint64_t *out);
     /** Function that waits until the counter has reached `value`, and returns TIMEOUT after
      * `timeout` nanoseconds (0: at once). The ring splits a long wait into pieces.
@@ -190,12 +171,10 @@ typedef struct culv_ring_stats {
     uint64_t producer_waits, consumer_waits; /**< Number of acquires that waited on the host. */
     /** Number of values that were handed out to be signaled. */
     uint64_t ready_signaled, done_signaled;
-    /** Settings that are in use now. max_latency or AUTO may have chosen them. */
+    /** Settings that are in use now. max_latency may have chosen them. */
     uint32_t depth, burst;
-    /** Nanoseconds from frame to frame, if max_latency or AUTO measures them; otherwise 0. */
+    /** Nanoseconds from frame to frame, if max_latency measures them; otherwise 0. */
     uint64_t frame_time;
-    culv_ring_waits cuda_waits; /**< In use now: QUEUED or SIGNAL_FIRST. */
-    culv_bool tries;            /**< Nonzero while AUTO has not chosen yet. */
 } culv_ring_stats;
 
 CULV_INIT(culv_ring_stats)
@@ -276,7 +255,7 @@ CULV_EXPORT culv_shared_image *culv_ring_shared_image(const culv_ring *ring, uin
  * Errors: INVALID (NULL_ARGUMENT; VALUE: there is no such side; RING_ORDER: this side holds a
  * frame; RING_SIDE: another thread is in a call of this side), TIMEOUT (RING_FULL, RING_EMPTY,
  * RING_LATE: the message names the timeline, the value, the side that signaled last and the side
- * that is late), ASYNC (RING_STOPPED, DEVICE_LOST, TIMELINE_CHANGED). On OpenGL's side also those
+ * that is late), ASYNC (RING_STOPPED, DEVICE_LOST). On OpenGL's side also those
  * of culv_gl_semaphore_wait() and culv_gl_copy().
  * Ownership: the slot is yours until culv_ring_release() or culv_ring_cancel().
  * Threads: one at a time for each side; on OpenGL's side, the context's thread. */

@@ -113,9 +113,7 @@ culv_result culv_d3d12_ring_create(culv_d3d_device *d3d, const culv_d3d12_ring_d
     CULVI_TRY(culvi_d3d_check_api(d3d, &culvi_d3d12, __func__));
     CULVI_READ(d3d->voice, culv_d3d12_ring_desc, d, desc);
     CULVI_TRY(culvi_graphics_ring_check(&ring_api, &d3d->base, d.label, d.max_depth, d.side,
-                                        d.num_resources));
-    CULVI_REFUSE_IF(d.num_resources > 0 && d.resources == NULL, d3d->voice, d.label,
-                    CULV_REASON_NULL_ARGUMENT, "culv_d3d12_ring_desc.resources is NULL");
+                                        d.resources, d.num_resources));
     CULVI_NEW(culvi_graphics_ring, ring, d3d->voice, d.label);
     culvi_graphics_ring_init(ring, &ring_api, &d3d->base, d.max_depth, d.side, d.label);
     culv_result result = culvi_graphics_ring_set_waits(ring, d.waits);

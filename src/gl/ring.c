@@ -334,12 +334,9 @@ static culv_result read_resource(const culvi_voice *voice, plan *p, uint32_t i)
 static culv_result read_plan(const culv_gl *gl, const culv_gl_ring_desc *d, plan *p)
 {
     CULVI_TRY(culvi_graphics_ring_check(&ring_api, &gl->base, d->label, d->max_depth, d->side,
-                                        d->num_resources));
+                                        d->resources, d->num_resources));
     CULVI_REFUSE_IF((uint32_t)d->way > CULV_GL_WAY_STAGED, gl->voice, d->label, CULV_REASON_VALUE,
                     "culv_gl_ring_desc.way is %d, which is not a culv_gl_way", (int)d->way);
-    CULVI_REFUSE_IF(d->num_resources > 0 && d->resources == NULL, gl->voice, d->label,
-                    CULV_REASON_NULL_ARGUMENT,
-                    "culv_gl_ring_create: culv_gl_ring_desc.resources is NULL");
     p->desc = d;
     /* Without an object nothing is mapped, and OpenGL would wait for nothing. */
     p->ways = d->num_resources > 0 ? MEMORY | REGISTER | STAGED : MEMORY | STAGED;

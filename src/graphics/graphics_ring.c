@@ -91,7 +91,7 @@ static culv_result refuse_pending(const culvi_graphics_ring *ring, const char *c
 culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
                                       const culvi_graphics *graphics, const char *label,
                                       uint32_t max_depth, culv_ring_side side,
-                                      uint32_t num_resources)
+                                      const void *resources, uint32_t num_resources)
 {
     const culvi_voice *voice = &graphics->device->voice;
     CULVI_REFUSE_IF(max_depth == 0 || max_depth > CULV_RING_MAX_DEPTH, voice, label,
@@ -102,6 +102,8 @@ culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
     CULVI_REFUSE_IF(num_resources > CULVI_RING_RESOURCES, voice, label, CULV_REASON_VALUE,
                     "%s.num_resources is %" PRIu32 "; a slot has %d at most", api->desc,
                     num_resources, CULVI_RING_RESOURCES);
+    CULVI_REFUSE_IF(num_resources > 0 && resources == NULL, voice, label, CULV_REASON_NULL_ARGUMENT,
+                    "%s.resources is NULL", api->desc);
     return CULV_OK;
 }
 
@@ -156,14 +158,6 @@ culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32
     return CULV_OK;
 }
 
-static culv_result refuse_resource(const culvi_graphics_ring *ring, uint32_t i, culv_reason reason,
-                                   const char *text, const char *whose)
-{
-    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID, reason,
-                      "%s.resources[%" PRIu32 "] %s%s%s", ring->api->desc, i, text, whose,
-                      whose[0] != '\0' ? " than the ring" : "");
-}
-
 culv_result culvi_graphics_ring_fail_twice(const culvi_graphics_ring *ring, uint32_t i,
                                            uint32_t slot, uint32_t resource, uint32_t earlier)
 {
@@ -175,47 +169,42 @@ culv_result culvi_graphics_ring_fail_twice(const culvi_graphics_ring *ring, uint
                       ring->api->desc, i, slot, resource, earlier);
 }
 
-/* Which resource has the object for a slot before this one: two frames in one memory overwrite each
- * other. False: none. */
-static bool is_given_twice(const culvi_graphics_ring *ring, const culvi_native *object,
-                           uint32_t slot, uint32_t *resource, uint32_t *earlier)
+/* The last resource has the object for this slot. */
+static culv_result check_given_twice(const culvi_graphics_ring *ring, const culvi_native *object,
+                                     uint32_t slot)
 {
-    for (uint32_t i = 0; i < ring->num_resources; i++)
-        for (uint32_t k = 0; k < (i + 1 < ring->num_resources ? ring->depth : slot); k++) {
+    const uint32_t last = ring->num_resources - 1;
+    for (uint32_t i = 0; i <= last; i++)
+        for (uint32_t k = 0; k < (i < last ? ring->depth : slot); k++) {
             const culvi_native *other = &ring->resources[i].objects[k]->native;
-            if (k != slot && other->is_image == object->is_image &&
-                other->object == object->object) {
-                *resource = i;
-                *earlier = k;
-                return true;
-            }
+            if (k != slot && other->is_image == object->is_image && other->object == object->object)
+                return culvi_graphics_ring_fail_twice(ring, last, slot, i, k);
         }
-    return false;
+    return CULV_OK;
 }
 
 culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
                                               bool is_image, bool made)
 {
     const culvi_graphics_ring_api *api = ring->api;
+    const culvi_voice *voice = &ring->graphics->device->voice;
     const uint32_t i = ring->num_resources++;
     culvi_graphics_ring_resource *r = &ring->resources[i];
     *r = (culvi_graphics_ring_resource){.is_image = is_image, .made = made};
     r->objects = culvi_alloc(ring->depth * sizeof *r->objects);
-    if (r->objects == NULL)
-        return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
+    if (r->objects == NULL) return culvi_fail_host_memory(voice, ring->label);
     if (is_image) ring->num_images++;
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         CULVI_TRY(api->make_object(ring, description, slot, &r->objects[slot]));
         if (made) culvi_pair_set_owner(r->objects[slot], "culv_ring_destroy");
-        if (r->objects[slot] == NULL)
-            return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
-                                   "has a NULL among its max_depth objects", "");
-        if (r->objects[slot]->graphics != ring->graphics)
-            return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH, "is of another ",
-                                   api->attachment);
-        uint32_t resource, earlier;
-        if (is_given_twice(ring, &r->objects[slot]->native, slot, &resource, &earlier))
-            return culvi_graphics_ring_fail_twice(ring, i, slot, resource, earlier);
+        CULVI_REFUSE_IF(r->objects[slot] == NULL, voice, ring->label, CULV_REASON_NULL_ARGUMENT,
+                        "%s.resources[%" PRIu32 "] has a NULL among its max_depth objects",
+                        api->desc, i);
+        CULVI_REFUSE_IF(r->objects[slot]->graphics != ring->graphics, voice, ring->label,
+                        CULV_REASON_DEVICE_MISMATCH,
+                        "%s.resources[%" PRIu32 "] is of another %s than the ring", api->desc, i,
+                        api->attachment);
+        CULVI_TRY(check_given_twice(ring, &r->objects[slot]->native, slot));
     }
     return CULV_OK;
 }
@@ -232,7 +221,7 @@ culv_result culvi_graphics_ring_make_core_on(culvi_graphics_ring *ring,
     core.label = label_of(ring);
     CULVI_TRY(culvi_ring_create(ring->graphics->device, &core, &ring->core));
     ring->owner = (culvi_ring_owner){.side = ring->side,
-                                     .stream_side = 1 - ring->side,
+                                     .stream_side = culvi_graphics_ring_cuda_side(ring),
                                      .api = &ring->api->ring,
                                      .context = ring};
     ring->core->owner = &ring->owner;

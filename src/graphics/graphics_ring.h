@@ -74,7 +74,7 @@ struct culvi_graphics_ring {
 culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
                                       const culvi_graphics *graphics, const char *label,
                                       uint32_t max_depth, culv_ring_side side,
-                                      uint32_t num_resources);
+                                      const void *resources, uint32_t num_resources);
 /* Whether the API's turn waits on the host until CUDA's signal is reached. */
 culv_result culvi_graphics_ring_set_waits(culvi_graphics_ring *ring, culv_ring_waits waits);
 void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,
@@ -113,7 +113,7 @@ culvi_ring_objects culvi_graphics_ring_objects(const void *context, uint32_t slo
 /* The side that does not belong to the API. */
 static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_ring *ring)
 {
-    return ring->side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    return 1 - ring->side;
 }
 
 /* Releases the frame and submits its commands. Commands within a burst are kept for the burst's

@@ -417,8 +417,6 @@ static culv_result acquire_frame(culvi_ipc_consumer *c, uint64_t timeout, culv_r
     uint64_t frame = 0, began = 0;
     uint32_t slot = 0;
     bool last = false; /* the time is over, whatever still comes */
-    CULVI_REFUSE_IF(c->held, culvi_ipc_voice(c->device), c->name, CULV_REASON_RING_ORDER,
-                    "frame %" PRIu64 " is held already; release it first", c->frame - 1);
     for (;;) {
         const bool there = look(c);
         const bool begun = counts(c);

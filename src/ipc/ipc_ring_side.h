@@ -100,7 +100,7 @@ void culvi_ipc_ring_end(culvi_ring_apart *side);
 /* The producer's side that this is; NULL: it is another one, which is refused. */
 culvi_ipc_ring *culvi_ipc_ring_of(const culv_ring *ring, const char *call);
 /* Call it before what needs the server. */
-culv_result culvi_ipc_ring_check_runs(const culvi_ipc_ring *ring, const char *call);
+culv_result culvi_ipc_ring_check_runs(const culvi_ring_apart *side, const char *call);
 /* Consumers that have begun to live count from now on, those that have left are gone, and those
  * whose pages make no sense are dropped. */
 void culvi_ipc_ring_look(culvi_ipc_ring *ring);

@@ -216,9 +216,6 @@ culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const 
 {
     const bool signal = how == CULVI_IPC_SIGNALS;
     if (line->word != NULL) return count(device, line, label, stream, value, signal);
-    CULVI_REFUSE_IF(
-        line->semaphore == NULL, &device->voice, label, CULV_REASON_VALUE,
-        "the ring's timelines are a graphics API's, which makes them for each consumer; use the calls without a stream, and submit frame->wait_points and frame->signal_points");
     line->used = true;
     return signal ? culv_semaphore_signal(line->semaphore, stream, value)
                   : culv_semaphore_wait(line->semaphore, stream, value);

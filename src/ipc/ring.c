@@ -2,8 +2,9 @@
 /* The producer's side of a ring: its making, its offers, and consumers that come and go. */
 #include "ipc/ipc_ring_side.h"
 
-culv_result culvi_ipc_ring_check_runs(const culvi_ipc_ring *ring, const char *call)
+culv_result culvi_ipc_ring_check_runs(const culvi_ring_apart *side, const char *call)
 {
+    const culvi_ipc_ring *ring = (const culvi_ipc_ring *)side;
     if (!ring->stopped) return CULV_OK;
     return culvi_fail(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_ASYNC,
                       CULV_REASON_RING_STOPPED,
@@ -102,7 +103,7 @@ culv_result culv_ipc_ring_offer(culv_ring *core, uint32_t slot, uint32_t part,
     culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
     CULVI_REQUIRE(culvi_ipc_ring_voice(ring), info);
-    CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
+    CULVI_TRY(culvi_ipc_ring_check_runs(&ring->side, __func__));
     CULVI_READ(culvi_ipc_ring_voice(ring), culv_ipc_info, named, info);
     CULVI_TRY(culvi_ipc_part_name(culvi_ipc_ring_voice(ring), __func__, ring->name, ring->slots,
                                   ring->parts, slot, part, named.name));
@@ -252,7 +253,7 @@ culv_result culv_ipc_ring_drop(culv_ring *core, uint32_t consumer)
 {
     const culvi_ipc_ring *ring = culvi_ipc_ring_of(core, __func__);
     if (ring == NULL) return CULV_ERROR_INVALID;
-    CULVI_TRY(culvi_ipc_ring_check_runs(ring, __func__));
+    CULVI_TRY(culvi_ipc_ring_check_runs(&ring->side, __func__));
     CULVI_REFUSE_IF(consumer >= ring->max_consumers || !ring->sides[consumer].used,
                     culvi_ipc_ring_voice(ring), ring->name, CULV_REASON_RANGE,
                     "culv_ipc_ring_drop: there is no consumer %" PRIu32, consumer);

@@ -177,22 +177,16 @@ static culv_result fail_late(culvi_ipc_ring *ring, uint64_t now)
                                         : "is not done with an earlier one");
 }
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* When to look again: no message says how far a GPU is. */
 static uint64_t look_again(const culvi_ipc_ring *ring, const lags why, uint64_t *began,
                            uint64_t now, uint64_t until)
 {
-    uint64_t at = sum(now, LONGEST_WAIT);
-    if (until < at) at = until;
+    uint64_t at = until - now < LONGEST_WAIT ? until : now + LONGEST_WAIT;
     for (uint32_t i = 0; i < ring->max_consumers; i++) {
         const uint64_t since = ring->sides[i].late_since;
         if (why[i] >= CULV_IPC_LAG_GPU) at = culvi_ipc_soon(began, at);
-        if (since != 0 && ring->desc.late_limit != 0 && sum(since, ring->desc.late_limit) < at)
-            at = sum(since, ring->desc.late_limit);
+        if (since != 0 && ring->desc.late_limit != 0 && ring->desc.late_limit < at - since)
+            at = since + ring->desc.late_limit;
     }
     return at;
 }
@@ -237,11 +231,6 @@ uint32_t culv_ipc_ring_consumers(culv_ring *core, culv_ipc_consumer_info *out, u
 
 /* Frames --------------------------------------------------------------------------------------- */
 
-static culv_result check(const culvi_ring_apart *side, const char *call)
-{
-    return culvi_ipc_ring_check_runs((const culvi_ipc_ring *)side, call);
-}
-
 /* CUDA's calls have a stream; those without one are for timelines that `make` makes. */
 static const char *refuses(const culvi_ring_apart *side, bool has_stream)
 {
@@ -259,10 +248,8 @@ static culv_result acquire(void *side, const CUstream *stream, uint64_t timeout,
     (void)stream;
     culvi_ipc_ring *ring = side;
     lags why;
+    const uint64_t until = culvi_ipc_until(timeout);
     uint64_t now = culvi_now(), began = 0;
-    const uint64_t until = sum(now, timeout);
-    CULVI_REFUSE_IF(ring->held, culvi_ipc_ring_voice(ring), ring->name, CULV_REASON_RING_ORDER,
-                    "frame %" PRIu64 " is held already; release it first", ring->head);
     culv_result result = culv_ipc_server_poll(ring->server, 0, NULL);
     culvi_ipc_ring_look(ring);
     watch(ring, now);
@@ -375,7 +362,7 @@ static culv_result drain(culvi_ring_apart *side, uint64_t timeout, const char *c
 {
     culvi_ipc_ring *ring = (culvi_ipc_ring *)side;
     uint64_t began = 0;
-    const uint64_t until = sum(culvi_now(), timeout);
+    const uint64_t until = culvi_ipc_until(timeout);
     culv_result result = CULV_OK;
     for (;;) {
         if (result == CULV_OK) result = culv_ipc_server_poll(ring->server, 0, NULL);
@@ -400,7 +387,7 @@ static void stats(const culvi_ring_apart *side, culv_ring_stats *out)
 const culvi_ring_apart_api culvi_ipc_ring_api = {
     .ring = CULVI_RING_APART_CALLS("culv_ipc_ring_create"),
     .side = CULV_RING_PRODUCER,
-    .check = check,
+    .check = culvi_ipc_ring_check_runs,
     .refuses = refuses,
     .hold = hold,
     .acquire = acquire,

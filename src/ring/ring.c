@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ring: making, changing and destroying one; calls and their lock. The way of a frame:
  * ring_flow.c, ring_stream.c and ring_mailbox.c; limits, failures, draining: ring_stop.c;
- * max_latency: ring_auto.c; AUTO: ring_way.c. */
+ * max_latency: ring_auto.c. */
 #include "ring/ring.h"
 
 #include "core/semaphore.h"
@@ -82,15 +82,7 @@ void culvi_ring_aim(culv_ring *ring)
     const culv_ring_settings *s = &ring->settings;
     ring->depth = s->depth;
     ring->burst = s->policy == CULV_RING_MAILBOX ? 1 : s->burst;
-    ring->cuda_on_host = s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST;
-    if (ring->way.on) {
-        const culvi_ring_attempt *now = &ring->way.tries[ring->way.at];
-        ring->depth = now->depth;
-        ring->burst = now->burst;
-        ring->cuda_on_host = now->on_host;
-    } else if (ring->automatic.bound != 0) {
-        ring->depth = ring->burst = ring->automatic.level;
-    }
+    if (ring->automatic.bound != 0) ring->depth = ring->burst = ring->automatic.level;
 }
 
 void culvi_ring_apply_depth(culv_ring *ring)
@@ -118,30 +110,23 @@ void culvi_ring_apply_depth(culv_ring *ring)
 static culv_result check_functions(const culvi_voice *voice, const char *label,
                                    const culv_ring_desc *d, const culv_ring_settings *s)
 {
-    const char *what = NULL, *lacks = NULL;
-    if (s->policy == CULV_RING_MAILBOX)
-        what = "the policy MAILBOX";
-    else if (s->max_latency != 0)
-        what = "max_latency";
-    else if (s->check_counters != 0)
-        what = "check_counters";
-    if (what != NULL && d->ready.value == NULL) lacks = "ready.value";
-    if (what != NULL && d->done.value == NULL) lacks = "done.value";
-    const bool chooses = culvi_ring_way_wanted(s);
-    if (lacks == NULL && d->done.wait == NULL &&
-        (s->max_frames_in_flight != 0 || s->max_latency != 0 || chooses)) {
-        what = s->max_frames_in_flight != 0 ? "a lead"
-               : chooses                    ? "CULV_RING_WAY_AUTO"
-                                            : "max_latency";
-        lacks = "done.wait";
-    }
-    if (lacks == NULL && s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST) {
-        what = "cuda_waits";
-        lacks = d->ready.wait == NULL ? "ready.wait" : d->done.wait == NULL ? "done.wait" : NULL;
-    }
-    if (lacks == NULL) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_ring_settings: %s needs culv_ring_desc.%s, which is NULL", what, lacks);
+    const char *bound = s->max_latency != 0 ? "max_latency" : NULL;
+    const char *host = s->cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST ? "cuda_waits" : NULL;
+    const char *reads = s->policy == CULV_RING_MAILBOX ? "the policy MAILBOX" : bound;
+    const char *paces = s->max_frames_in_flight != 0 ? "a lead" : bound;
+    const struct {
+        const char *who, *needs;
+        bool has;
+    } rows[] = {{reads, "ready.value", d->ready.value != NULL},
+                {reads, "done.value", d->done.value != NULL},
+                {paces, "done.wait", d->done.wait != NULL},
+                {host, "ready.wait", d->ready.wait != NULL},
+                {host, "done.wait", d->done.wait != NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        CULVI_REFUSE_IF(rows[i].who != NULL && !rows[i].has, voice, label, CULV_REASON_VALUE,
+                        "culv_ring_settings: %s needs culv_ring_desc.%s, which is NULL",
+                        rows[i].who, rows[i].needs);
+    return CULV_OK;
 }
 
 /* Makes every default explicit but for the lead, which goes with the depth. */
@@ -159,8 +144,6 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                     CULV_REASON_VALUE,
                     "culv_ring_settings.cuda_waits is %u, which is not a culv_ring_waits",
                     (unsigned)s.cuda_waits);
-    CULVI_REFUSE_IF((uint32_t)s.way > CULV_RING_WAY_AUTO, voice, label, CULV_REASON_VALUE,
-                    "culv_ring_settings.way is %u, which is not a culv_ring_way", (unsigned)s.way);
     if (s.depth == 0) s.depth = d->max_depth;
     if (s.burst == 0) s.burst = 1;
     CULVI_REFUSE_IF(s.depth > d->max_depth, voice, label, CULV_REASON_VALUE,
@@ -183,20 +166,10 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
 /* The caller holds the lock, or no one has the ring yet. */
 static void apply(culv_ring *ring, const culv_ring_settings *s)
 {
-    const bool chooses = culvi_ring_way_wanted(s);
-    const bool same =
-        ring->way.on && s->depth == ring->settings.depth && s->burst == ring->settings.burst &&
-        s->max_latency == ring->settings.max_latency && s->cuda_waits == ring->settings.cuda_waits;
-    const bool can_wait = ring->side[0].api.wait != NULL && ring->side[1].api.wait != NULL;
-    if (!chooses || !same) culvi_ring_way_start(&ring->way, s, can_wait);
-    uint64_t bound = s->policy == CULV_RING_FIFO && !chooses ? s->max_latency : 0;
+    uint64_t bound = s->policy == CULV_RING_FIFO ? s->max_latency : 0;
     if (bound != ring->automatic.bound || s->burst != ring->settings.burst)
         culvi_ring_auto_start(&ring->automatic, bound, ring->max_depth, s->burst);
     ring->settings = *s;
-    if (s->check_counters != 0)
-        atomic_fetch_or(&ring->heed, CULVI_RING_CHECKS);
-    else
-        atomic_fetch_and(&ring->heed, ~(unsigned)CULVI_RING_CHECKS);
     culvi_ring_aim(ring);
 }
 
@@ -413,9 +386,7 @@ culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
     s.depth = r->in_use;
     /* A longer burst may have been chosen whose slots join with the next acquire only. */
     s.burst = r->burst < r->in_use ? r->burst : r->in_use;
-    s.frame_time = r->way.on ? culvi_ring_way_frame_time(&r->way) : r->automatic.frame_time;
-    s.cuda_waits = r->cuda_on_host ? CULV_RING_WAITS_SIGNAL_FIRST : CULV_RING_WAITS_QUEUED;
-    s.tries = r->way.on && r->way.phase != CULVI_RING_WAY_CHOSEN;
+    s.frame_time = r->automatic.frame_time;
     culvi_mutex_unlock(&r->lock);
     culvi_struct_write(out, &s, sizeof s);
     return CULV_OK;

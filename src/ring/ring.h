@@ -57,8 +57,7 @@ typedef struct culvi_ring_party {
     /* The side's own. */
     /* Number of the frame that the producer releases next, or that the consumer expects next */
     _Atomic uint64_t next;
-    atomic_uint shown;  /* culvi_ring_show() */
-    const void *thread; /* AUTO: who took the last burst; NULL: nobody yet. With the lock held. */
+    atomic_uint shown; /* culvi_ring_show() */
     uint64_t submitted;
     uint32_t at;
     bool held; /* slots[at], with frame `number` */
@@ -102,46 +101,6 @@ typedef struct culvi_ring_auto {
     uint32_t odd; /* how many of the last bursts took much more or less than usual */
     uint64_t frame_time;
 } culvi_ring_auto;
-
-/* AUTO's choice: ring_way.c. */
-enum { CULVI_RING_WAYS = 16 };
-
-typedef struct culvi_ring_attempt {
-    uint32_t depth, burst;
-    bool on_host;          /* the host waits in place of CUDA's stream */
-    uint64_t frames, time; /* measured; ns */
-} culvi_ring_attempt;
-
-/* Since when, and how many frames there were then. */
-typedef struct culvi_ring_span {
-    bool open;
-    uint64_t from, began;
-} culvi_ring_span;
-
-typedef enum culvi_ring_way_phase {
-    CULVI_RING_WAY_WARMS,
-    CULVI_RING_WAY_TRIES,
-    CULVI_RING_WAY_TRIES_AGAIN,
-    CULVI_RING_WAY_CHOSEN
-} culvi_ring_way_phase;
-
-typedef struct culvi_ring_way {
-    bool on;
-    culvi_ring_way_phase phase;
-    uint32_t most, least; /* slots */
-    uint32_t longest;     /* burst */
-    uint64_t bound;       /* ns; 0: none */
-    /* Youngest frames first; bursts at the end, from this one on. */
-    culvi_ring_attempt tries[CULVI_RING_WAYS];
-    uint32_t num, bursts_from;
-    uint32_t at;           /* the one in use */
-    uint64_t since;        /* frames below this number are of the way before */
-    culvi_ring_span seen;  /* of frames consumed, from wait to wait for the GPU */
-    culvi_ring_span begun; /* of frames begun, while there is no such wait */
-    uint32_t unseen;       /* bursts whose start did not wait for the GPU */
-    uint32_t odd;          /* windows */
-    bool news;             /* a choice that was not told yet */
-} culvi_ring_way;
 
 /* A side's own calls. `stream` is NULL in those without one; `out` and `frame` are there;
  * `signal_value` may be NULL where the side submits by itself. */
@@ -195,12 +154,6 @@ typedef struct culvi_ring_owner {
     void *context;
 } culvi_ring_owner;
 
-/* What a call has to handle even within a burst. */
-enum {
-    CULVI_RING_ENDS = 1,  /* the ring is stopped, or being destroyed */
-    CULVI_RING_CHECKS = 2 /* check_counters */
-};
-
 struct culv_ring {
     culv_device *device; /* NULL: a side of a ring between processes that uses no CUDA */
     char label[64];
@@ -213,7 +166,6 @@ struct culv_ring {
     culv_ring_settings settings; /* every default made explicit */
     uint32_t max_depth;
     uint32_t depth, burst; /* targets: those of the settings, or what was chosen */
-    bool cuda_on_host;     /* the same: the host waits in place of CUDA's stream */
     uint32_t in_use;       /* slots that are not parked */
     uint64_t parked;       /* bits: slots that a smaller depth leaves unused */
     culvi_ring_party side[2];
@@ -228,10 +180,9 @@ struct culv_ring {
     int last_side;      /* who signaled last; -1: nobody yet */
     uint32_t sleepers;  /* threads in culvi_condition_wait() */
     atomic_uint forced; /* how often draining took slots from the sides */
-    atomic_uint heed;   /* CULVI_RING_ENDS, CULVI_RING_CHECKS */
-    char stopped[192];  /* why; "": it runs */
+    atomic_bool ended;  /* `stopped` says why; for whoever does not take the lock */
+    char stopped[192];  /* "": it runs */
     culvi_ring_auto automatic;
-    culvi_ring_way way;
 };
 
 /* What keeps an acquire from its slot. */
@@ -249,13 +200,11 @@ typedef struct culvi_ring_need {
     uint64_t value;
     uint64_t further; /* REACHED: what to wait for if it must wait; at least `value` */
     bool asked[2];    /* counters that were read since anybody last slept */
-    bool waited[2];   /* for this counter */
+    bool waited;      /* for the consumer's counter */
     bool untimed;     /* the counter to be timed did not get there */
     uint64_t before;  /* when it was last polled in vain; 0: not yet */
     culvi_ring_mark mark;
     uint64_t marked; /* the value of `done` that the mark belongs to */
-    /* AUTO: until when the other side may leave slots unused; 0: not asked yet */
-    uint64_t patient;
 } culvi_ring_need;
 
 /* A call with a limit. */
@@ -366,7 +315,7 @@ static inline bool culvi_ring_is_apart(const culv_ring *ring)
 
 static inline bool culvi_ring_is_ended(const culv_ring *ring)
 {
-    return (atomic_load_explicit(&ring->heed, memory_order_relaxed) & CULVI_RING_ENDS) != 0;
+    return atomic_load_explicit(&ring->ended, memory_order_relaxed);
 }
 
 uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index);
@@ -395,7 +344,7 @@ culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason rea
                             const char *format, ...) CULVI_PRINTF(4, 5);
 void culvi_ring_wake(culv_ring *ring);
 void culvi_ring_apply_depth(culv_ring *ring);
-/* Sets depth, burst and who waits from the settings, or from what was chosen. */
+/* Sets depth and burst from the settings, or from what was chosen. */
 void culvi_ring_aim(culv_ring *ring);
 
 /* MAILBOX: takes the side's next burst or says what is missing. */
@@ -524,23 +473,5 @@ void culvi_ring_auto_start(culvi_ring_auto *a, uint64_t bound, uint32_t max_dept
 bool culvi_ring_auto_times(culvi_ring_auto *a);
 /* A burst begins; `next` is the number of the first frame after it. */
 void culvi_ring_auto_note(culvi_ring_auto *a, const culvi_ring_mark *mark, uint64_t next);
-
-static inline bool culvi_ring_way_wanted(const culv_ring_settings *s)
-{
-    return s->way == CULV_RING_WAY_AUTO && s->policy == CULV_RING_FIFO;
-}
-
-/* ring_way.c: the same. `can_wait`: the host can wait for both timelines. */
-void culvi_ring_way_start(culvi_ring_way *w, const culv_ring_settings *s, bool can_wait);
-/* A burst of the producer's begins; `next` is the number of the first frame after it. All frames
- * below `through` are consumed; `waited`: for which the host waited until now. */
-void culvi_ring_way_note(culvi_ring_way *w, uint64_t through, uint64_t now, bool waited,
-                         uint64_t next);
-/* Whether slots are left unused that it may take; and to take them, for a program that needs more
- * than are in use. */
-bool culvi_ring_way_may_widen(const culvi_ring_way *w);
-void culvi_ring_way_widen(culvi_ring_way *w, uint64_t next);
-uint64_t culvi_ring_way_frame_time(const culvi_ring_way *w); /* ns; 0: not chosen yet */
-void culvi_ring_way_tell(const culvi_ring_way *w, char *out, size_t size);
 
 #endif

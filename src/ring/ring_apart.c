@@ -37,12 +37,13 @@ static culv_result check_idle(const culvi_ring_apart *side, culv_result class, c
 }
 
 /* Refuses another frame than the one that is held. */
-static culv_result check_hold(const culvi_ring_apart *side, const culvi_ring_hold *hold,
-                              const culv_ring_frame *frame, const char *call)
+static culv_result check_hold(const culvi_ring_apart *side, const culv_ring_frame *frame,
+                              const char *call)
 {
-    CULVI_REFUSE_IF(!hold->held, culvi_ring_voice(side->core), side->core->label,
+    const culvi_ring_hold hold = side->api->hold(side);
+    CULVI_REFUSE_IF(!hold.held, culvi_ring_voice(side->core), side->core->label,
                     CULV_REASON_RING_ORDER, "%s: no frame is held; an acquire gets one", call);
-    if (frame->number == hold->number && frame->slot == hold->slot) return CULV_OK;
+    if (frame->number == hold.number && frame->slot == hold.slot) return CULV_OK;
     return culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
                       CULV_REASON_RING_ORDER,
                       "%s: frame %" PRIu64 " in slot %" PRIu32 " is not the one that is held", call,
@@ -54,6 +55,7 @@ culv_result culvi_ring_apart_acquire(void *context, const CUstream *stream, uint
 {
     const culvi_ring_apart *side = context;
     culv_result result = check_call(side, stream != NULL, call);
+    if (result == CULV_OK) result = check_idle(side, CULV_ERROR_INVALID, call);
     return result == CULV_OK ? side->api->acquire(context, stream, timeout, out, call) : result;
 }
 
@@ -61,9 +63,8 @@ culv_result culvi_ring_apart_release(void *context, const CUstream *stream, culv
                                      const char *call)
 {
     const culvi_ring_apart *side = context;
-    const culvi_ring_hold hold = side->api->hold(side);
     culv_result result = check_call(side, stream != NULL, call);
-    if (result == CULV_OK) result = check_hold(side, &hold, frame, call);
+    if (result == CULV_OK) result = check_hold(side, frame, call);
     return result == CULV_OK ? side->api->release(context, stream, frame, call) : result;
 }
 
@@ -87,17 +88,15 @@ culv_result culvi_ring_apart_destroy(void *context, const CUstream *last_use, co
 static culv_result cancel(void *context, culv_ring_frame *frame, const char *call)
 {
     culvi_ring_apart *side = context;
-    const culvi_ring_hold hold = side->api->hold(side);
-    culv_result result = check_runs(side, call);
-    if (result == CULV_OK) result = check_hold(side, &hold, frame, call);
-    if (result == CULV_OK && hold.signaled)
-        result = culvi_fail(culvi_ring_voice(side->core), side->core->label, CULV_ERROR_INVALID,
-                            CULV_REASON_RING_ORDER,
-                            "%s: a release of frame %" PRIu64
-                            " failed after a stream was told to signal it; release it again",
-                            call, hold.number);
-    if (result == CULV_OK) side->api->take_back(side);
-    return result;
+    CULVI_TRY(check_runs(side, call));
+    CULVI_TRY(check_hold(side, frame, call));
+    CULVI_REFUSE_IF(side->api->hold(side).signaled, culvi_ring_voice(side->core), side->core->label,
+                    CULV_REASON_RING_ORDER,
+                    "%s: a release of frame %" PRIu64
+                    " failed after a stream was told to signal it; release it again",
+                    call, frame->number);
+    side->api->take_back(side);
+    return CULV_OK;
 }
 
 static culv_result drain(void *context, uint64_t timeout, const char *call)

@@ -6,9 +6,6 @@
 /* max_latency looks for what it times this often, by timers that are late by about so much. */
 static const uint64_t LOOK_NS = 20000, TIMER_NS = 80000;
 
-/* AUTO lets a producer wait so long for the other side's host before it gives one slot more. */
-static const uint64_t PATIENCE_NS = 100000000;
-
 /* The log is told that a wait goes on after this, ten times and a hundred times this. */
 static const uint64_t WARN_NS = 1000000000;
 
@@ -54,7 +51,7 @@ static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
         need->marked = pace;
         need->mark = (culvi_ring_mark){.through = done->past[pace & mask].through,
                                        .done = ring->now(),
-                                       .waited = need->waited[CULV_RING_CONSUMER],
+                                       .waited = need->waited,
                                        .timed = culvi_ring_auto_times(&ring->automatic)};
     }
     uint64_t next = need->marked < done->promised ? done->past[(need->marked + 1) & mask].wait : 0;
@@ -117,13 +114,6 @@ static bool begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *ne
     }
     me->flushed = false;
     me->brief = me->length < ring->burst;
-    if (producer && ring->way.on) {
-        const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
-        culvi_ring_way_note(&ring->way, done->past[done->known & (CULVI_RING_PAST - 1)].through,
-                            ring->now(), need->waited[CULV_RING_CONSUMER],
-                            culvi_ring_get(&me->next) + me->length);
-        culvi_ring_aim(ring);
-    }
     if (chooses) {
         culvi_ring_auto_note(&ring->automatic, &need->mark, culvi_ring_get(&me->next) + me->length);
         culvi_ring_aim(ring);
@@ -161,6 +151,15 @@ static void give_back_rest(culv_ring *ring, culv_ring_side side)
     me->length = me->at;
     me->again = false;
     culvi_ring_show(me);
+}
+
+/* A burst of which nothing was released. */
+static void give_burst_back(culv_ring *ring, culv_ring_side side)
+{
+    culvi_ring_party *me = &ring->side[side];
+    me->flushed = me->brief; /* or it would not begin so again */
+    give_back_rest(ring, side);
+    culvi_ring_wake(ring);
 }
 
 /* What the side released of its burst becomes the other side's, with the next value. */
@@ -235,7 +234,7 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         bool further = limit->timeout > 0 && need->further > need->value;
         culv_result result =
             culvi_ring_wait(ring, need->side, further ? need->further : need->value, limit);
-        if (result == CULV_OK) need->waited[need->side] = true;
+        need->waited |= result == CULV_OK && need->side == CULV_RING_CONSUMER;
         if (result != CULV_ERROR_TIMEOUT) return result;
         if (further) { /* less may do; the time is up, so that this only asks */
             result = culvi_ring_wait(ring, need->side, need->value, limit);
@@ -244,17 +243,6 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         return culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
     }
     uint64_t until = culvi_ring_until(limit);
-    if (side == CULV_RING_PRODUCER && culvi_ring_way_may_widen(&ring->way)) {
-        /* Where one thread drives both sides it would wait for itself. */
-        const bool alone = culvi_thread_state() == culvi_ring_other(ring, side)->thread;
-        if (need->patient == 0) need->patient = culvi_now() + PATIENCE_NS;
-        if (alone || culvi_now() >= need->patient) {
-            culvi_ring_way_widen(&ring->way, culvi_ring_get(&me->next));
-            culvi_ring_aim(ring);
-            return CULV_OK;
-        }
-        if (need->patient < until) until = need->patient;
-    }
     if (culvi_ring_left(limit) == 0) return culvi_ring_fail_late_side(ring, side, limit->timeout);
     if (culvi_ring_warn_late_side(ring, side, limit)) return CULV_OK; /* it may have come */
     if (limit->warn != 0 && limit->warn < until) until = limit->warn;
@@ -278,7 +266,6 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
                                                  : begin_fifo(ring, side, need);
         if (begun) {
             me->policy = policy;
-            if (ring->way.on) me->thread = culvi_thread_state();
             me->at = 0;
             return CULV_OK;
         }
@@ -286,41 +273,11 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
     }
 }
 
-/* check_counters: the other side's counter is one that the ring handed out. Its caller may submit
- * before it releases. */
-static culv_result check_counter(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+/* The side without the lock. NULL: another thread has it, or the ring ends, or neither is one. */
+static culvi_ring_party *take_side(culv_ring *ring, culv_ring_side side)
 {
-    const culvi_ring_party *other = culvi_ring_other(ring, side);
-    uint64_t before = other->known, counter = 0;
-    culvi_mutex_unlock(&ring->lock);
-    culv_result result = other->api.value(other->api.context, &counter);
-    culvi_mutex_lock(&ring->lock);
-    if (result != CULV_OK) return culvi_ring_note_failure(ring, result, other->name);
-    uint32_t shown = atomic_load_explicit(&other->shown, memory_order_relaxed);
-    uint64_t most =
-        other->promised + (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) > 0);
-    if (counter < before)
-        return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
-                               "'%s' is at %" PRIu64 " and was at %" PRIu64
-                               " before: somebody set it back",
-                               other->name, counter, before);
-    if (counter > most)
-        return culvi_ring_fail(
-            ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
-            "'%s' is at %" PRIu64 ", but %" PRIu64
-            " is the last value that the ring handed out: somebody else signaled it",
-            other->name, counter, most);
-    need->asked[1 - (int)side] = true;
-    if (counter > ring->side[1 - (int)side].known) ring->side[1 - (int)side].known = counter;
-    return CULV_OK;
-}
-
-/* The side without the lock. NULL: another thread has it, or there is more to look after (`heed`),
- * or neither. */
-static culvi_ring_party *take_side(culv_ring *ring, culv_ring_side side, unsigned heed)
-{
-    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return NULL;
-    if ((atomic_load_explicit(&ring->heed, memory_order_relaxed) & heed) != 0) return NULL;
+    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER || culvi_ring_is_ended(ring))
+        return NULL;
     culvi_ring_party *me = &ring->side[side];
     return atomic_exchange_explicit(&me->in_call, true, memory_order_acquire) ? NULL : me;
 }
@@ -336,7 +293,7 @@ bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_fra
     uint32_t shown = atomic_load_explicit(&ring->side[side].shown, memory_order_relaxed);
     if (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) >= shown >> 8)
         return false;
-    culvi_ring_party *me = take_side(ring, side, CULVI_RING_ENDS | CULVI_RING_CHECKS);
+    culvi_ring_party *me = take_side(ring, side);
     if (me == NULL) return false;
     bool next = !me->held && me->at < me->length;
     if (next) take(ring, side, out);
@@ -362,8 +319,7 @@ static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const 
 static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
 {
     culvi_ring_party *me = &ring->side[side];
-    const culv_ring_side other =
-        side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    const culv_ring_side other = 1 - side;
     culvi_ring_limit limit = {.timeout = timeout};
     if (me->wait <= ring->side[other].known) return CULV_OK;
     warn_after(&limit);
@@ -371,9 +327,7 @@ static culv_result reach(culv_ring *ring, culv_ring_side side, uint64_t timeout)
     if (result == CULV_OK) return CULV_OK;
     if (result == CULV_ERROR_TIMEOUT)
         result = culvi_ring_fail_late_work(ring, other, me->wait, timeout);
-    me->flushed = me->brief;
-    give_back_rest(ring, side);
-    culvi_ring_wake(ring);
+    give_burst_back(ring, side);
     return result;
 }
 
@@ -386,27 +340,16 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
     culvi_ring_need need = {.asked = {false, false}};
-    if (me->held || me->owes)
-        result = fail_held(ring, me, call);
-    else if (ring->settings.check_counters != 0)
-        result = check_counter(ring, side, &need);
+    if (me->held || me->owes) result = fail_held(ring, me, call);
     if (result == CULV_OK && me->at == me->length) {
         result = begin(ring, side, &need, timeout);
         const bool reaches =
-            how == CULVI_RING_BY_HOST || (how == CULVI_RING_AS_SET && ring->cuda_on_host);
+            how == CULVI_RING_BY_HOST ||
+            (how == CULVI_RING_AS_SET && ring->settings.cuda_waits == CULV_RING_WAITS_SIGNAL_FIRST);
         if (result == CULV_OK && reaches) result = reach(ring, side, timeout);
     }
     if (result == CULV_OK) take(ring, side, out);
-    const bool news = ring->way.news;
-    char told[512];
-    if (news) culvi_ring_way_tell(&ring->way, told, sizeof told);
-    ring->way.news = false;
     culvi_ring_leave(ring, side);
-    if (!news) return result;
-    const int cancel = culvi_cancel_disable(); /* a log is the caller's */
-    culvi_log(culvi_ring_voice(ring), CULV_LOG_INFO, "%s chose %s",
-              culvi_named("ring", ring->label).text, told);
-    culvi_cancel_restore(cancel);
     return result;
 }
 
@@ -446,12 +389,6 @@ static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_r
             call, frame->number, frame->slot, me->number, (uint32_t)me->slots[me->at]);
     culvi_ring_leave(ring, side);
     return result;
-}
-
-/* The value of a side's next hand-over. */
-static uint64_t next_value(const culv_ring *ring, culv_ring_side side)
-{
-    return ring->side[side].promised + 1;
 }
 
 /* The caller's submission, without the lock; the side is in a call meanwhile. */
@@ -513,7 +450,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
 {
     culvi_ring_party *me;
     for (;;) {
-        me = frame != NULL ? take_side(ring, side, CULVI_RING_ENDS) : NULL;
+        me = frame != NULL ? take_side(ring, side) : NULL;
         if (me != NULL && culvi_ring_holds(me, frame)) break;
         if (me != NULL && owes(me, frame)) {
             culv_result result = release_owed(ring, side, frame, submit, context);
@@ -525,7 +462,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
 
         culvi_ring_leave(ring, side); /* it was so for a moment */
     }
-    uint64_t value = me->at + 1 == me->length ? next_value(ring, side) : 0;
+    uint64_t value = me->at + 1 == me->length ? me->promised + 1 : 0;
     culv_result result = submit != NULL ? submit(context, value) : CULV_OK;
     if (result == CULV_OK) {
         frame->signal_value = value;
@@ -555,11 +492,7 @@ culv_result culvi_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_fr
     culvi_ring_party *me = &ring->side[side];
     me->held = false;
     culvi_ring_show(me);
-    if (me->at == 0) {
-        me->flushed = me->brief; /* or it would not begin so again */
-        give_back_rest(ring, side);
-        culvi_ring_wake(ring);
-    }
+    if (me->at == 0) give_burst_back(ring, side);
     culvi_ring_leave(ring, side);
     return CULV_OK;
 }
@@ -627,7 +560,7 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
-    uint64_t value = me->at > 0 ? next_value(ring, side) : 0;
+    uint64_t value = me->at > 0 ? me->promised + 1 : 0;
     if (me->held || me->owes)
         result = fail_held(ring, me, call);
     else if (submit != NULL)

@@ -40,7 +40,7 @@ uint64_t culvi_ring_left(culvi_ring_limit *limit)
 void culvi_ring_end(culv_ring *ring, const char *format, ...)
 {
     va_list args;
-    atomic_fetch_or(&ring->heed, CULVI_RING_ENDS);
+    atomic_store(&ring->ended, true);
     if (ring->stopped[0] == '\0') {
         va_start(args, format);
         vsnprintf(ring->stopped, sizeof ring->stopped, format, args);

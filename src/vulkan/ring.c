@@ -16,10 +16,6 @@ typedef struct culvi_vk_ring {
     VkBufferMemoryBarrier2 *buffer_barriers; /* the same */
 } culvi_vk_ring;
 
-#define REFUSE(ring, result, reason, ...)                                                          \
-    culvi_fail((ring)->vk->voice, (ring)->base.label, CULV_ERROR_##result, CULV_REASON_##reason,   \
-               __VA_ARGS__)
-
 /* Barriers ------------------------------------------------------------------------------------- */
 
 /* The barriers around a use of a slot's object in the ring's queue, by culv_vk_direction. */
@@ -212,21 +208,24 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     culv_vk_device *vk = culvi_vk_of(ring->graphics);
     culv_shared_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_shared_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
-    if (from->own_images != NULL || from->own_buffers != NULL) {
-        culvi_pair halves = {.native = {.is_image = from->own_images != NULL}};
-        if (from->own_images != NULL) {
-            halves.native.object = (uint64_t)from->own_images[slot].image;
-            halves.native.usage = from->own_images[slot].usage;
-            halves.native.concurrent =
-                from->own_images[slot].sharing_mode == VK_SHARING_MODE_CONCURRENT;
-            halves.image = from->own_images[slot].cuda;
-        } else {
-            halves.native.object = (uint64_t)from->own_buffers[slot].buffer;
-            halves.native.usage = from->own_buffers[slot].usage;
-            halves.native.concurrent =
-                from->own_buffers[slot].sharing_mode == VK_SHARING_MODE_CONCURRENT;
-            halves.buffer = from->own_buffers[slot].cuda;
-        }
+    culvi_pair halves = {.graphics = NULL};
+    if (from->own_images != NULL) {
+        const culv_vk_own_image *own = &from->own_images[slot];
+        halves.image = own->cuda;
+        halves.native =
+            (culvi_native){.is_image = true,
+                           .object = (uint64_t)own->image,
+                           .usage = own->usage,
+                           .concurrent = own->sharing_mode == VK_SHARING_MODE_CONCURRENT};
+        return borrow(ring, &halves, slot, out);
+    }
+    if (from->own_buffers != NULL) {
+        const culv_vk_own_buffer *own = &from->own_buffers[slot];
+        halves.buffer = own->cuda;
+        halves.native =
+            (culvi_native){.object = (uint64_t)own->buffer,
+                           .usage = own->usage,
+                           .concurrent = own->sharing_mode == VK_SHARING_MODE_CONCURRENT};
         return borrow(ring, &halves, slot, out);
     }
     if (from->image != NULL) CULVI_TRY(culv_vk_image_create(vk, from->image, &image));
@@ -299,11 +298,9 @@ _Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a
 static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
     CULVI_TRY(culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth, d->side,
-                                        d->num_resources));
-    CULVI_REFUSE_IF((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE,
-                    vk->voice, d->label, CULV_REASON_NULL_ARGUMENT,
-                    "culv_vk_ring_create: %s is NULL",
-                    queue == VK_NULL_HANDLE ? "queue" : "culv_vk_ring_desc.resources");
+                                        d->resources, d->num_resources));
+    CULVI_REFUSE_IF(queue == VK_NULL_HANDLE, vk->voice, d->label, CULV_REASON_NULL_ARGUMENT,
+                    "culv_vk_ring_create: queue is NULL");
     CULVI_REFUSE_IF(
         d->queue_family == CULV_VK_QUEUE_FAMILY_UNSET, vk->voice, d->label, CULV_REASON_VALUE,
         "culv_vk_ring_desc.queue_family is not set; pass the index of the family of `queue`");
@@ -461,30 +458,31 @@ static culv_result check_copy(const culvi_vk_ring *ring, const culvi_pair *from,
 {
     const culv_image_desc *d = from->image != NULL ? &from->image->desc : NULL;
     const culvi_format *row = from->image != NULL ? from->image->row : NULL;
-    if (row != NULL && (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0))
-        return REFUSE(
-            ring, UNSUPPORTED, FORMAT,
-            "culv_vk_ring_record_copy: an image with several planes or aspects is not one copy; record one for each");
+    const culvi_voice *voice = ring->vk->voice;
+    CULVI_UNSUPPORTED_IF(
+        row != NULL && (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0), voice,
+        ring->base.label, CULV_REASON_FORMAT,
+        "culv_vk_ring_record_copy: an image with several planes or aspects is not one copy; record one for each");
     *bytes = row != NULL
                  ? culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1)
                  : culv_buffer_size(from->buffer);
     /* The bit is the same of images. */
-    if (!(from->native.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT))
-        return REFUSE(
-            ring, INVALID, USAGE,
-            "culv_vk_ring_record_copy: the slot's resource was made without the usage TRANSFER_SRC");
-    if (size < *bytes)
-        return REFUSE(ring, INVALID, RANGE,
-                      "culv_vk_ring_record_copy: size is %" PRIu64
-                      ", but the slot's resource has %" PRIu64 " bytes to copy",
-                      (uint64_t)size, *bytes);
+    CULVI_REFUSE_IF(
+        !(from->native.usage & VK_BUFFER_USAGE_TRANSFER_SRC_BIT), voice, ring->base.label,
+        CULV_REASON_USAGE,
+        "culv_vk_ring_record_copy: the slot's resource was made without the usage TRANSFER_SRC");
+    CULVI_REFUSE_IF(size < *bytes, voice, ring->base.label, CULV_REASON_RANGE,
+                    "culv_vk_ring_record_copy: size is %" PRIu64
+                    ", but the slot's resource has %" PRIu64 " bytes to copy",
+                    (uint64_t)size, *bytes);
     /* VUID-vkCmdCopyImageToBuffer-dstImage-07975 and -07737; 4 is for queues that only copy, and
      * for depth. */
-    if (row == NULL || (offset % row->block_bytes == 0 && offset % 4 == 0)) return CULV_OK;
-    return REFUSE(ring, INVALID, RANGE,
-                  "culv_vk_ring_record_copy: offset is %" PRIu64
-                  "; it must be a multiple of 4 and of the %u bytes of a texel or block",
-                  (uint64_t)offset, (unsigned)row->block_bytes);
+    CULVI_REFUSE_IF(row != NULL && (offset % row->block_bytes != 0 || offset % 4 != 0), voice,
+                    ring->base.label, CULV_REASON_RANGE,
+                    "culv_vk_ring_record_copy: offset is %" PRIu64
+                    "; it must be a multiple of 4 and of the %u bytes of a texel or block",
+                    (uint64_t)offset, (unsigned)row->block_bytes);
+    return CULV_OK;
 }
 
 /* On CUDA's turn the slot's stage has what is to be copied. */

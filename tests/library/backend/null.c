@@ -661,7 +661,7 @@ static culv_result ring_create(void *attachment, const backend_ring *d, culv_rin
     REQUIRE(ring != NULL);
     ring->fallback = d->fallback;
     culv_result result = culvi_graphics_ring_check(&rings, attachment, "frames", d->depth, d->side,
-                                                   d->resources != 0 ? d->resources : 1);
+                                                   d, d->resources != 0 ? d->resources : 1);
     culvi_graphics_ring_init(&ring->base, &rings, attachment, d->depth, d->side, "frames");
     if (result == CULV_OK) result = culvi_graphics_ring_set_waits(&ring->base, d->waits);
     if (result == CULV_OK) result = culvi_graphics_ring_make_timelines(&ring->base, d->fallback);

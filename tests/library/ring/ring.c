@@ -246,9 +246,7 @@ RING_CASE(create_refuses, 4, .title = "errors.create")
     s->desc.ready.value = NULL;
     ROW(t.policy = CULV_RING_MAILBOX, VALUE,
         "the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
-    ROW(t.check_counters = 1, VALUE,
-        "check_counters needs culv_ring_desc.ready.value, which is NULL");
-    ROW(t.max_latency = 1000, VALUE);
+    ROW(t.max_latency = 1000, VALUE, "max_latency needs culv_ring_desc.ready.value, which is NULL");
     s->desc = good;
     s->desc.done.wait = NULL;
     ROW(t.max_latency = 1000, VALUE, "max_latency needs culv_ring_desc.done.wait, which is NULL");
@@ -339,34 +337,6 @@ RING_CASE(late_hosts, 4)
     stage_release(s, C, &f);
     REQUIRE_EQ(stage_stats(s).producer_waits, 1);
     REQUIRE_EQ(stage_stats(s).consumer_waits, 1); /* one of them with a time to wait */
-}
-
-/* A value that nobody of the ring signaled. */
-RING_CASE(counters_checked, 2, .title = "errors.counters")
-{
-    culv_ring_settings t = culv_ring_settings_init();
-    t.check_counters = 1;
-    stage_make(s, &t);
-    culv_ring_frame f;
-    uint64_t reads = s->line[C].reads;
-    stage_turns(s, "PC");
-    REQUIRE_EQ(s->line[C].reads, reads + 1);
-    REQUIRE_EQ(s->line[P].reads, 1);
-    f = stage_acquire(s, P);
-    fake_signal(&s->line[P], 2); /* submitted before its release: it is foreseeable */
-    LIB_ERROR(culv_ring_acquire(s->ring, C, 0, &f), TIMEOUT, RING_EMPTY);
-    LIB_OK(culv_ring_cancel(s->ring, P, &f));
-    LIB_ERROR(
-        culv_ring_acquire(s->ring, C, 0, &f), ASYNC, TIMELINE_CHANGED,
-        "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signaled it");
-    stage_reopen(s, 2);
-    stage_make(s, &t);
-    stage_turns(s, "PCPCPC");
-    fake_set(&s->line[C], 1);
-    LIB_ERROR(culv_ring_acquire(s->ring, P, 0, &f), ASYNC, TIMELINE_CHANGED,
-              "'done' is at 1 and was at 2 before: somebody set it back");
-    fake_set(&s->line[C], 3);
-    stage_turns(s, "P"); /* the error stops nothing */
 }
 
 #undef TEST_GROUP
@@ -919,7 +889,6 @@ static void configure(model *m, int policies)
     if (t.policy == CULV_RING_MAILBOX && t.depth < 3) t.depth = 3;
     t.burst = 1 + chance(m, t.depth);
     t.max_frames_in_flight = chance(m, 4);
-    t.check_counters = chance(m, 2);
     LIB_OK(culv_ring_configure(m->s.ring, &t));
     m->settings = t;
     m->was_newest = m->was_newest || t.policy == CULV_RING_MAILBOX;

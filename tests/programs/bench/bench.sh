@@ -207,7 +207,7 @@ frames.quick)
     quick "--json=$json"
     silent
     says "too few frames"
-    quick_tables all -- "### waits: 64 KiB" "the ring chooses" "none was wrong"
+    quick_tables all -- "### waits: 64 KiB" "none was wrong"
     ;;
 
 calls.json)
@@ -232,15 +232,9 @@ frames.many)
     silent
     check_json "$out" many
     ;;
-frames.choice)
-    quick --only=waits --only=backwards --choice "--json=$json"
-    says "the ring's choice takes [0-9.]* of the best fixed way: depth [12]"
-    check_json "$json" choice
-    ;;
 frames.advise)
     quick --advise --loads=10/20 --rounds=1
     says "settings.depth = "
-    says "settings.way = CULV_RING_WAY_AUTO"
     run 0 CULVERT_SOFT_DEVICES=2 "$BENCH" --quick --driver=soft --advise --loads=10/20 --rounds=1
     says "CUDA device 1 reaches this one's memory"
     run 0 CULVERT_SOFT_DEVICES=2 "$BENCH" --quick --driver=soft --advise --loads=10/20 --rounds=1 --solver-device=1

@@ -1,7 +1,7 @@
 """Checks the JSON of culvert-bench: that every frame of every scheme was checked and right.
 SPDX-License-Identifier: MIT
 
-usage: check_frames.py FILE all|advise|across=BESIDE|choice|chosen|many"""
+usage: check_frames.py FILE all|advise|across=BESIDE|chosen|many"""
 from check_calls import check_result
 from check_json import INTERVAL, NUMBER, SPREAD, TEXT, check, check_spread, main
 
@@ -9,18 +9,14 @@ TOP = {"solver_device": (int,), "clocks": (dict,), "left_out": (list,), "frames"
 CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
 FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "work": (str,), "draws": (int,), "solver_wanted": NUMBER,
           "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
-          "max_latency_ns": (int,), "frames": (int,), "chosen": (dict, type(None)), "left_out": TEXT, "us": (dict, type(None)),
+          "max_latency_ns": (int,), "frames": (int,), "left_out": TEXT, "us": (dict, type(None)),
           "of_ideal": (dict, type(None)), "cpu": NUMBER, "interval_p99": NUMBER, "hand_over": NUMBER,
           "hand_over_p99": NUMBER, "age": NUMBER, "age_p99": NUMBER, "checked": (int,), "wrong": (int,),
           "over_raw": (dict, type(None))}
-CHOSEN = {"host_waits_for_cuda": (bool,), "tries": (bool,)}
 
 
 def check_row(place, r):
     check(place, r, FRAMES)
-    assert (r["chosen"] is not None) == (r["variant"] == "the ring chooses"), place
-    if r["chosen"] is not None:
-        check(f"{place}.chosen", r["chosen"], CHOSEN)
     if r["left_out"] is not None:
         return
     check(f"{place}.us", r["us"], SPREAD)
@@ -54,13 +50,12 @@ def check_all(run):
     assert all(r["over_raw"] is not None for r in ring.values())
     waits = {(r["depth"], r["variant"]) for r in run["frames"] if r["section"] == "waits" and r["scheme"] == "culv_ring"}
     hosts = (None, "CUDA waits on the host", "Vulkan waits on the host", "both wait on the host")
-    assert {w for w in waits if w[1] != "the ring chooses"} == {(depth, who) for depth in (1, 2) for who in hosts}, waits
-    assert len([w for w in waits if w[1] == "the ring chooses"]) == 1, waits
+    assert waits == {(depth, who) for depth in (1, 2) for who in hosts}, waits
     assert any(r["max_latency_ns"] for r in run["frames"])
     back = [r for r in run["frames"] if r["section"] == "backwards" and not r["scheme"].endswith(" alone")]
-    assert {(r["depth"], r["variant"]) for r in back if r["scheme"] == "culv_ring" and r["variant"] != "the ring chooses"} == {
+    assert {(r["depth"], r["variant"]) for r in back if r["scheme"] == "culv_ring"} == {
         (depth, who) for depth in (1, 2) for who in hosts}, back
-    assert {"host waits", "in-queue"} <= {r["scheme"] for r in back} and any(r["variant"] == "the ring chooses" for r in back), back
+    assert {"host waits", "in-queue"} <= {r["scheme"] for r in back}, back
     assert all(r["left_out"] is None for r in back), back
 
 
@@ -70,15 +65,6 @@ def check_chosen(run):
     assert run["seed"] == 5
     for r in rows:
         assert r["bytes"] == 131072 and r["frames"] == 50 and r["us"]["n"] == 2 and r["solver_wanted"] == 10, r
-
-
-def check_choice(run):
-    rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
-    ways = {(depth, who) for depth in (1, 2) for who in (None, "CUDA waits on the host")}
-    for section in ("waits", "backwards"):
-        of = [r for r in rows if r["section"] == section]
-        assert {r["scheme"] for r in of} == {"culv_ring"} and len(of) == len(ways) + 1, of
-        assert {(r["depth"], r["variant"]) for r in of if r["chosen"] is None} == ways, of
 
 
 def check_advise(run):
@@ -115,6 +101,6 @@ def look(run, options):
         CASES[name](run, options[name]) if options[name] else CASES[name](run)
 
 
-CASES = {"across": check_across, "advise": check_advise, "all": check_all, "choice": check_choice, "chosen": check_chosen, "many": check_many}
+CASES = {"across": check_across, "advise": check_advise, "all": check_all, "chosen": check_chosen, "many": check_many}
 if __name__ == "__main__":
     main("culvert-bench", TOP, look, CASES)
