@@ -63,15 +63,7 @@ static culv_result check_desc(culv_device *device, const culv_pool_desc *d)
         CULV_REASON_VALUE,
         "culv_pool_desc.fabric is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
         (int)d->fabric);
-    CULVI_X_REFUSE_IF(
-        d->security_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32),
-        device, d->label, CULV_REASON_VALUE,
-        "culv_pool_desc.security_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
-    if (d->max_size <= SIZE_MAX) return CULV_OK;
-    return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                        "culv_pool_desc.max_size is %" PRIu64
-                        ", which is more than the address space has",
-                        d->max_size);
+    return CULV_OK;
 }
 
 /* Runs in the device's context. *out: the CUmemAllocationHandleTypes of the device's pools. */
@@ -130,23 +122,16 @@ static CUresult export(culv_pool *pool, void *place, unsigned type)
 }
 
 /* Runs in the device's context. Nothing is left after an error, of *call. */
-static CUresult make(culv_pool *pool, const culv_pool_desc *d, const char **call)
+static CUresult make(culv_pool *pool, const char **call)
 {
     const culv_cuda_api *cuda = CULV_CUDA(pool->device);
-    cuuint64_t threshold = d->release_threshold;
-    CUmemPoolProps props = {
-        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .handleTypes = (CUmemAllocationHandleType)to_cuda(pool->handle_types),
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = culvi_x_caps(pool->device).ordinal},
-        .maxSize = (size_t)d->max_size};
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = (CUmemAllocationHandleType)to_cuda(pool->handle_types),
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                         .id = culvi_x_caps(pool->device).ordinal}};
 #ifdef _WIN32
     SECURITY_ATTRIBUTES own = {.nLength = sizeof own}; /* this user's default descriptor */
-    if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
-        const void *theirs = d->security_attributes;
-        props.win32SecurityAttributes = &own;
-        if (theirs != NULL)
-            memcpy(&props.win32SecurityAttributes, &theirs, sizeof theirs); /* only read */
-    }
+    if (pool->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) props.win32SecurityAttributes = &own;
 #endif
     atomic_store(&pool->broken, false);
     *call = "cuMemPoolCreate";
@@ -157,10 +142,6 @@ static CUresult make(culv_pool *pool, const culv_pool_desc *d, const char **call
         uint8_t bytes[64];
         *call = "cuMemPoolExportToShareableHandle";
         r = export(pool, bytes, CU_FABRIC);
-    }
-    if (r == CUDA_SUCCESS && threshold != 0) {
-        *call = "cuMemPoolSetAttribute";
-        r = cuda->cuMemPoolSetAttribute(pool->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
     }
     const char *ignored;
     if (r != CUDA_SUCCESS) CULVI_X_RELEASE(release(pool, &ignored));
@@ -176,8 +157,7 @@ static culv_result check_left(const culv_pool *pool, const char *call)
                            "the process has no file descriptor left for a memory pool");
 }
 
-static culv_result refuse(const culv_pool *pool, const culv_pool_desc *d, CUresult r,
-                          const char *call)
+static culv_result refuse(const culv_pool *pool, CUresult r, const char *call)
 {
     if (pool->handle_types & FABRIC_BIT &&
         (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED))
@@ -187,11 +167,8 @@ static culv_result refuse(const culv_pool *pool, const culv_pool_desc *d, CUresu
             call, culvi_x_caps(pool->device).name, (int)r);
     culv_result left = pool->handle_types != 0 ? check_left(pool, call) : CULV_OK;
     if (left != CULV_OK) return left;
-    return culvi_x_fail_cuda(pool->device, pool->label, r, call,
-                             d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-                             "a memory pool could not be made%s",
-                             d->max_size != 0 ? " (culv_pool_desc.max_size came with CUDA 12.2)"
-                                              : "");
+    return culvi_x_fail_cuda(pool->device, pool->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                             "a memory pool could not be made");
 }
 
 /* Runs in the device's context. With a fabric handle, if that works and is asked for. */
@@ -207,13 +184,13 @@ static culv_result make_either(culv_pool *pool, const culv_pool_desc *d)
                      supported & CU_FABRIC))
         pool->handle_types |= FABRIC_BIT;
     CULVI_X_TRY(check_supported(pool, supported));
-    CUresult r = make(pool, d, &call);
+    CUresult r = make(pool, &call);
     if (!required && pool->handle_types & FABRIC_BIT &&
         (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)) {
         pool->handle_types = d->handle_types;
-        r = make(pool, d, &call);
+        r = make(pool, &call);
     }
-    if (r != CUDA_SUCCESS) return refuse(pool, d, r, call);
+    if (r != CUDA_SUCCESS) return refuse(pool, r, call);
     CULVI_X_TRY_OR(CULVI_X_OBJECT(pool->device, &pool->object, .kind = "memory pool",
                                   .label = pool->label, .release = release, .free = culvi_x_free,
                                   .user = pool),

@@ -138,11 +138,6 @@ static void note_added(culv_multicast *m, uint32_t count)
     culv_vmm_allocation_own(m->allocation, "culv_multicast_destroy", atomic_load(&m->missing));
 }
 
-static uint64_t up(uint64_t size, uint64_t granularity)
-{
-    return (size + granularity - 1) / granularity * granularity;
-}
-
 /* Runs in the device's context. */
 static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
 {
@@ -150,16 +145,12 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
     CUmulticastObjectProp prop = to_cuda(d->num_devices, d->size, d->handle_types);
     CULVI_X_TRY(ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM,
                                 &m->granularity));
-    uint64_t granularity = m->granularity;
-    if (d->recommended_granularity != 0)
-        CULVI_X_TRY(ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED,
-                                    &granularity));
-    CULVI_X_REFUSE_IF(d->size > SIZE_MAX - (granularity - 1), device, d->label, CULV_REASON_SIZE,
+    CULVI_X_REFUSE_IF(d->size > SIZE_MAX - (m->granularity - 1), device, d->label, CULV_REASON_SIZE,
                       "culv_multicast_desc.size is %" PRIu64
                       " bytes, which cannot be rounded up to the granularity of %" PRIu64,
-                      d->size, granularity);
+                      d->size, m->granularity);
     m->info.requested = d->size;
-    m->info.size = up(d->size, granularity);
+    m->info.size = (d->size + m->granularity - 1) / m->granularity * m->granularity;
     m->info.granularity = m->granularity;
     m->info.handle_types = d->handle_types;
     prop.size = (size_t)m->info.size;

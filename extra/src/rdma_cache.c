@@ -2,8 +2,8 @@
 /* The registration cache: look-ups, and what takes registrations back. */
 #include "rdma_cache.h"
 
-enum { DEFAULT_PERCENT = 10 };
-enum { BATCH = 256 }; /* registrations that are taken out under one lock */
+enum { WHOLE_PARTS = 10 }; /* of the budget's, the most that is pinned as a whole is one */
+enum { BATCH = 256 };      /* registrations that are taken out under one lock */
 
 /* Life of a registration ----------------------------------------------------------------------- */
 
@@ -251,9 +251,6 @@ static culv_result check_desc(culv_device *device, const culv_rdma_cache_desc *d
                       device, d->label, CULV_REASON_VALUE,
                       "culv_rdma_cache_desc.validity is %d; set one of culv_rdma_validity",
                       (int)d->validity);
-    CULVI_X_REFUSE_IF(d->whole_percent > 100, device, d->label, CULV_REASON_VALUE,
-                      "culv_rdma_cache_desc.whole_percent is %u; it is at most 100",
-                      (unsigned)d->whole_percent);
     return CULV_OK;
 }
 
@@ -264,11 +261,10 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     CULVI_X_READ(device, culv_rdma_cache_desc, d, desc);
     CULVI_X_TRY(check_desc(device, &d));
     CULVI_X_NEW(culv_rdma_cache, cache, device, d.label);
-    const uint64_t base = d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory;
-    const unsigned percent = d.whole_percent != 0 ? d.whole_percent : DEFAULT_PERCENT;
     cache->device = device;
     cache->desc = d;
-    cache->whole_bytes = base / 100 * percent;
+    cache->whole_bytes =
+        (d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory) / WHOLE_PARTS;
     culvi_x_label_set(cache->label, d.label);
     cache->desc.label = NULL; /* the caller's, and perhaps gone */
     atomic_init(&cache->refs, 1);

@@ -38,7 +38,6 @@ struct culv_rdma_cache {
     size_t heap_count;
     uint64_t order;
     uint64_t pinned_bytes; /* what is found, what is leaving, and what is pending */
-    uint64_t num_pending;
     culv_rdma_cache_stats stats;
 };
 

@@ -120,14 +120,8 @@ static culvi_rdma_pending *overlapping(const culv_rdma_cache *cache, uint64_t st
 
 static bool over_budget(const job *j)
 {
-    const culv_rdma_cache *cache = j->cache;
-    const culv_rdma_cache_desc *d = &cache->desc;
-    uint64_t entries = cache->stats.entries + cache->num_pending + 1;
-    for (const culv_rdma_registration *e = j->replaced; e != NULL; e = e->rest->next)
-        entries--;
-    return (d->max_bytes != 0 && (cache->pinned_bytes > d->max_bytes ||
-                                  j->pending.bytes > d->max_bytes - cache->pinned_bytes)) ||
-           (d->max_entries != 0 && entries > d->max_entries);
+    const uint64_t most = j->cache->desc.max_bytes, pinned = j->cache->pinned_bytes;
+    return most != 0 && (pinned > most || j->pending.bytes > most - pinned);
 }
 
 /* Not recorded yet: a smaller range may do. */
@@ -145,7 +139,6 @@ static void forget_pending(job *j)
     while (*at != &j->pending)
         at = &(*at)->next;
     *at = j->pending.next;
-    cache->num_pending--;
     cache->pinned_bytes -= j->pending.bytes;
     pthread_cond_broadcast(&cache->pinned);
 }
@@ -211,7 +204,6 @@ static step reserve(job *j, bool stale, culv_rdma_registration **out, culv_resul
     p->freed = false;
     p->next = cache->pending;
     cache->pending = p;
-    cache->num_pending++;
     cache->pinned_bytes += p->bytes;
     return STEP_DONE;
 }
@@ -252,14 +244,12 @@ static bool evict_one(culv_rdma_cache *cache)
 
 static culv_result sync_memops(const job *j)
 {
-    const culv_rdma_cache_desc *d = &j->cache->desc;
     culv_device *device = j->cache->device;
     culv_rdma_sync got;
-    if (d->no_sync_memops || j->memory.on_host || j->memory.sync) return CULV_OK;
+    if (j->memory.on_host || j->memory.sync) return CULV_OK;
     culv_result result;
     CULVI_X_INSIDE(result, device,
-                   culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer,
-                                   d->allow_context_sync != 0, &got));
+                   culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer, false, &got));
     return result;
 }
 

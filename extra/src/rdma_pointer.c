@@ -161,47 +161,40 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
 
 /* SYNC_MEMOPS ---------------------------------------------------------------------------------- */
 
-static culv_result sync_context(culv_device *device, const char *call)
+culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr pointer,
+                            bool allow_context, culv_rdma_sync *out)
 {
-    unsigned flags = 0;
-    CULVI_X_UNSUPPORTED_IF(
-        CULV_CUDA(device)->cuCtxSetFlags == NULL || CULV_CUDA(device)->cuCtxGetFlags == NULL,
-        device, NULL, CULV_REASON_DRIVER_TOO_OLD,
-        "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
-        call, culvi_x_caps(device).name);
-    CUresult r = CULV_CUDA(device)->cuCtxGetFlags(&flags);
+    const culv_cuda_api *cu = CULV_CUDA(device);
+    const bool has_flags = cu->cuCtxSetFlags != NULL && cu->cuCtxGetFlags != NULL;
+    unsigned on = 1, flags = 0;
+    const CUresult set = cu->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer);
+    *out = CULV_RDMA_SYNC_ALLOCATION;
+    if (set == CUDA_SUCCESS) return CULV_OK;
+    if (set != CUDA_ERROR_INVALID_VALUE && set != CUDA_ERROR_NOT_SUPPORTED)
+        return culvi_x_fail_cuda(
+            device, NULL, set, "cuPointerSetAttribute", CULV_REASON_DRIVER_REFUSED,
+            "copies of the memory at %#" PRIx64 " could not be made synchronous",
+            (uint64_t)pointer);
+    *out = CULV_RDMA_SYNC_CONTEXT;
+    CUresult r = has_flags ? cu->cuCtxGetFlags(&flags) : CUDA_SUCCESS;
     if (r != CUDA_SUCCESS)
         return culvi_x_fail_cuda(device, NULL, r, "cuCtxGetFlags", CULV_REASON_DRIVER_REFUSED,
                                  "the flags of the context could not be read");
     if ((flags & CU_CTX_SYNC_MEMOPS) != 0) return CULV_OK;
-    r = CULV_CUDA(device)->cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(device, NULL, r, "cuCtxSetFlags", CULV_REASON_DRIVER_REFUSED,
-                                 "the context's copies could not be made synchronous");
-    return CULV_OK;
-}
-
-culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr pointer,
-                            bool allow_context, culv_rdma_sync *out)
-{
-    unsigned on = 1;
-    CUresult r =
-        CULV_CUDA(device)->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer);
-    *out = CULV_RDMA_SYNC_ALLOCATION;
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_NOT_SUPPORTED)
-        return culvi_x_fail_cuda(
-            device, NULL, r, "cuPointerSetAttribute", CULV_REASON_DRIVER_REFUSED,
-            "copies of the memory at %#" PRIx64 " could not be made synchronous",
-            (uint64_t)pointer);
     if (!allow_context)
         return culvi_x_fail_native(
-            device, NULL, CULV_ERROR_INVALID, CULV_REASON_OPT_IN, r, "cuPointerSetAttribute",
+            device, NULL, CULV_ERROR_INVALID, CULV_REASON_OPT_IN, set, "cuPointerSetAttribute",
             "%s: the memory at %#" PRIx64
             " cannot carry SYNC_MEMOPS, as VMM memory cannot; allow the flag of the whole context, or set CU_CTX_SYNC_MEMOPS yourself",
             call, (uint64_t)pointer);
-    *out = CULV_RDMA_SYNC_CONTEXT;
-    return sync_context(device, call);
+    CULVI_X_UNSUPPORTED_IF(
+        !has_flags, device, NULL, CULV_REASON_DRIVER_TOO_OLD,
+        "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
+        call, culvi_x_caps(device).name);
+    r = cu->cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_x_fail_cuda(device, NULL, r, "cuCtxSetFlags", CULV_REASON_DRIVER_REFUSED,
+                             "the context's copies could not be made synchronous");
 }
 
 culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,

@@ -110,7 +110,6 @@ static void pool_run(void)
     CUstream stream = torture_open();
     culv_pool_desc d = culv_pool_desc_init();
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    d.release_threshold = 1 << 20;
     TRY_AGAIN(culv_pool_create(w->device, &d, &pool), pool == POISON(culv_pool));
     memory = pool_alloc(w, pool, BYTES, stream);
     pool_share(pool, memory, stream);
@@ -147,7 +146,6 @@ static void share_pool(culv_fabric fabric, CUstream stream)
     culv_pool_desc d = culv_pool_desc_init();
     d.fabric = fabric;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    d.release_threshold = 1 << 20;
     TRY_AGAIN(culv_pool_create(w->device, &d, &made), made == POISON(culv_pool));
     if (pool_info(made).handle_types & 1u << CULV_HANDLE_FABRIC) {
         TRY_AGAIN(culv_pool_export_dup(made, CULV_HANDLE_FABRIC, &i.handle),
@@ -359,7 +357,7 @@ static void rdma_run(void)
     CUstream stream = torture_open();
     LIB_CU_OK(w, w->cu->MemAlloc(&p, PINNED_BYTES));
     culv_vk_rdma_buffer_desc d = culv_vk_rdma_buffer_desc_init();
-    d.size = d.max_part = 2 << 20;
+    d.size = 2 << 20;
     d.reserve = 16 << 20;
     d.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     TRY_AGAIN(culv_vk_rdma_buffer_create(w->device, w->attachment, &d, &buffer),
