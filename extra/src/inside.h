@@ -29,20 +29,27 @@
 
 /* Errors --------------------------------------------------------------------------------------- */
 
-/* Records and logs an error and returns its class: a driver's answer that has a class of its own
- * here. `device` and `object`, the label of what is at fault, may be NULL. */
-culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_result result,
-                                culv_reason reason, CUresult code, const char *call,
-                                const char *format, ...) CULVI_X_PRINTF(7, 8);
+/* Records and logs an error and returns its class. `device` and `object`, the label of what is at
+ * fault, may be NULL. */
+culv_result culvi_x_fail_as(culv_device *device, const char *object, culv_result result,
+                            culv_reason reason, culv_native_api api, int64_t code, const char *call,
+                            const char *format, ...) CULVI_X_PRINTF(8, 9);
 /* No driver's answer. */
 #define culvi_x_fail(device, object, result, reason, ...)                                          \
-    culvi_x_fail_native(device, object, result, reason, CUDA_SUCCESS, NULL, __VA_ARGS__)
-/* A driver's answer, whose class Culvert knows. `refused` is the reason where the code has none. */
-#define culvi_x_fail_cuda(device, object, code, call, refused, ...)                                \
-    culvi_x_fail_native(device, object, CULV_OK, refused, code, call, __VA_ARGS__)
+    culvi_x_fail_as(device, object, result, reason, CULV_NATIVE_NONE, 0, "", __VA_ARGS__)
+/* A driver's answer that has a class of its own here. */
+#define culvi_x_fail_native(device, object, result, reason, code, call, ...)                       \
+    culvi_x_fail_as(device, object, result, reason, CULV_NATIVE_CUDA, code, call, __VA_ARGS__)
+/* What a driver's answer is: CULV_OK, or its error, whose class Culvert knows. `refused` is the
+ * reason where the code has none. */
+#define culvi_x_result(device, object, code, call, refused, ...)                                   \
+    ((code) == CUDA_SUCCESS                                                                        \
+         ? CULV_OK                                                                                 \
+         : culvi_x_fail_native(device, object, CULV_OK, refused, code, call, __VA_ARGS__))
 /* The system's, with the reason OS. */
-culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result result, int error,
-                            const char *call, const char *what);
+#define culvi_x_fail_os(device, object, result, error, call, what)                                 \
+    culvi_x_fail_as(device, object, result, CULV_REASON_OS, CULV_NATIVE_OS, error, call,           \
+                    "%s: %s answered %d", what, call, error)
 culv_result culvi_x_fail_null(culv_device *device, const char *call, const char *name);
 culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
 

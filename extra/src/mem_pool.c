@@ -80,10 +80,9 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
     if (r == CUDA_SUCCESS)
         r = CULV_CUDA(device)->cuDeviceGetAttribute(
             &handles, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, (CUdevice)caps.ordinal);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked for the memory pools of '%s'", caps.name);
+    CULVI_X_TRY(culvi_x_result(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                               "the driver could not be asked for the memory pools of '%s'",
+                               caps.name));
     *out = (unsigned)handles;
     if (pools) return CULV_OK;
     return culvi_x_fail(
@@ -167,8 +166,8 @@ static culv_result refuse(const culv_pool *pool, CUresult r, const char *call)
             call, culvi_x_caps(pool->device).name, (int)r);
     culv_result left = pool->handle_types != 0 ? check_left(pool, call) : CULV_OK;
     if (left != CULV_OK) return left;
-    return culvi_x_fail_cuda(pool->device, pool->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                             "a memory pool could not be made");
+    return culvi_x_result(pool->device, pool->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                          "a memory pool could not be made");
 }
 
 /* Runs in the device's context. With a fabric handle, if that works and is asked for. */
@@ -277,9 +276,8 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
                                            : CULV_OK);
     CULVI_X_TRY(note_shared(pool));
     CULVI_X_CU_INSIDE(r, pool->device, export(pool, &handle.value, types[at].cuda));
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(pool->device, pool->label, r, "cuMemPoolExportToShareableHandle",
-                                 CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported");
+    CULVI_X_TRY(culvi_x_result(pool->device, pool->label, r, "cuMemPoolExportToShareableHandle",
+                               CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported"));
     if (type == CULV_HANDLE_OPAQUE_FD) culvi_x_keep_private(handle.value.fd);
     atomic_store(&pool->exported, true);
     *out = handle;
@@ -296,18 +294,16 @@ static culv_result export_pointer(const culv_pool *pool, CUdeviceptr pointer,
     void *value = &found;
     /* That it is of this pool: the driver's own refusal would not say so. */
     CUresult r = cuda->cuPointerGetAttributes(1, &attribute, &value, pointer);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer);
+    CULVI_X_TRY(culvi_x_result(
+        pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+        "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer));
     CULVI_X_REFUSE_IF(
         found != pool->pool, pool->device, pool->label, CULV_REASON_VALUE,
         "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
         found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it is"
                       : "memory of another pool");
     r = cuda->cuMemPoolExportPointer(out, pointer);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         pool->device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
         "memory at %#" PRIx64
         " could not be exported; pass the start of an allocation that is not freed",

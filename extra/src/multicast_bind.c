@@ -95,10 +95,9 @@ static culv_result check_address(const culv_multicast *m, CUdevice device, CUdev
     CUresult r = CULV_CUDA(m->device)->cuPointerGetAttributes(1, &attribute, &value, address);
     if (r == CUDA_ERROR_INVALID_VALUE)
         return CULV_OK; /* nothing is there: the driver says so next */
-    if (r != CUDA_SUCCESS)
-        return culvi_multicast_fail(
-            m->device, m->label, r, "cuPointerGetAttributes",
-            "the driver could not be asked on which device the memory lies");
+    CULVI_X_TRY(
+        culvi_multicast_result(m->device, m->label, r, "cuPointerGetAttributes",
+                               "the driver could not be asked on which device the memory lies"));
     if (ordinal < 0 || ordinal == (int)device) return CULV_OK;
     return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                         "%s: the memory at %#" PRIx64 " lies on CUDA device %d, and device is %d",
@@ -117,9 +116,8 @@ static culv_result submit(const culv_multicast *m, CUdevice device, uint64_t off
                                       (size_t)from, (size_t)size, 0)
                                 : CULV_CUDA(m->device)->cuMulticastBindAddr(
                                       m->info.native_handle, (size_t)offset, from, (size_t)size, 0);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_multicast_fail(m->device, m->label, r, driver_call,
-                                "memory could not be bound to the multicast object");
+    return culvi_multicast_result(m->device, m->label, r, driver_call,
+                                  "memory could not be bound to the multicast object");
 }
 
 /* The caller holds the object's lock; memory NULL: by the address. */
@@ -193,9 +191,8 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
     CULVI_X_CU_INSIDE(r, m->device,
                       CULV_CUDA(m->device)->cuMulticastUnbind(m->info.native_handle, device,
                                                               (size_t)offset, (size_t)size));
-    if (r != CUDA_SUCCESS)
-        return culvi_multicast_fail(m->device, m->label, r, "cuMulticastUnbind",
-                                    "memory could not be unbound from the multicast object");
+    CULVI_X_TRY(culvi_multicast_result(m->device, m->label, r, "cuMulticastUnbind",
+                                       "memory could not be unbound from the multicast object"));
     culvi_binding *gone = *link;
     *link = gone->next;
     culvi_x_free(gone);

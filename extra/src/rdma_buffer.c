@@ -44,11 +44,8 @@ static culv_result list(culv_vk_rdma_buffer *b)
     result = parts != NULL && buffers != NULL
                  ? culv_vector_view_get_parts(b->view, buffers, count, &count)
                  : culvi_x_fail_host_memory(b->device, b->label);
-    for (size_t i = 0; i < count && result == CULV_OK; i++) {
-        if (i < b->count) {
-            parts[i] = b->parts[i];
-            continue;
-        }
+    if (result == CULV_OK && b->count > 0) memcpy(parts, b->parts, b->count * sizeof *parts);
+    for (size_t i = b->count; i < count && result == CULV_OK; i++) {
         parts[i].id = buffers[i].id;
         parts[i].offset = buffers[i].offset;
         parts[i].size = buffers[i].size;

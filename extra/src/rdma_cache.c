@@ -95,7 +95,7 @@ culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registrati
         CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer));
     *same = r == CUDA_SUCCESS && id == e->buffer_id;
     if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         device, cache->label, r, "cuPointerGetAttribute", CULV_REASON_DRIVER_REFUSED,
         "the id of the buffer at %#" PRIx64 " could not be asked for", (uint64_t)pointer);
 }

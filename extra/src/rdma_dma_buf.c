@@ -39,12 +39,11 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, uint64_t size,
         return culvi_x_fail_native(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, r,
                                    call, "'%s' cannot make a dma-buf of such memory (%s)",
                                    culvi_x_caps(device).name, "CUDA_ERROR_NOT_SUPPORTED");
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            device, NULL, r, call, CULV_REASON_NOT_EXPORTABLE,
-            "%" PRIu64 " bytes at %#" PRIx64
-            " could not be exported as a dma-buf; all of the range must be mapped, and its memory must have the same properties throughout",
-            b->size, (uint64_t)pointer);
+    CULVI_X_TRY(culvi_x_result(
+        device, NULL, r, call, CULV_REASON_NOT_EXPORTABLE,
+        "%" PRIu64 " bytes at %#" PRIx64
+        " could not be exported as a dma-buf; all of the range must be mapped, and its memory must have the same properties throughout",
+        b->size, (uint64_t)pointer));
     b->handle = culv_handle_dma_buf_fd(fd);
     culvi_x_keep_private(fd);
     return CULV_OK;

@@ -19,10 +19,9 @@ culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma
     out->device = -1;
     if (info.kind == CULV_POINTER_NONE) return CULV_OK;
     CUresult r = CULV_CUDA(device)->cuPointerGetAttributes(2, attributes, values, pointer);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer);
+    CULVI_X_TRY(culvi_x_result(
+        device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+        "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer));
     out->device = info.device;
     out->reserved_start = info.range_start;
     out->reserved_size = info.range_size;
@@ -171,15 +170,14 @@ culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr p
     *out = CULV_RDMA_SYNC_ALLOCATION;
     if (set == CUDA_SUCCESS) return CULV_OK;
     if (set != CUDA_ERROR_INVALID_VALUE && set != CUDA_ERROR_NOT_SUPPORTED)
-        return culvi_x_fail_cuda(
-            device, NULL, set, "cuPointerSetAttribute", CULV_REASON_DRIVER_REFUSED,
-            "copies of the memory at %#" PRIx64 " could not be made synchronous",
-            (uint64_t)pointer);
+        return culvi_x_result(device, NULL, set, "cuPointerSetAttribute",
+                              CULV_REASON_DRIVER_REFUSED,
+                              "copies of the memory at %#" PRIx64 " could not be made synchronous",
+                              (uint64_t)pointer);
     *out = CULV_RDMA_SYNC_CONTEXT;
     CUresult r = has_flags ? cu->cuCtxGetFlags(&flags) : CUDA_SUCCESS;
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(device, NULL, r, "cuCtxGetFlags", CULV_REASON_DRIVER_REFUSED,
-                                 "the flags of the context could not be read");
+    CULVI_X_TRY(culvi_x_result(device, NULL, r, "cuCtxGetFlags", CULV_REASON_DRIVER_REFUSED,
+                               "the flags of the context could not be read"));
     if ((flags & CU_CTX_SYNC_MEMOPS) != 0) return CULV_OK;
     if (!allow_context)
         return culvi_x_fail_native(
@@ -192,9 +190,8 @@ culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr p
         "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
         call, culvi_x_caps(device).name);
     r = cu->cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(device, NULL, r, "cuCtxSetFlags", CULV_REASON_DRIVER_REFUSED,
-                             "the context's copies could not be made synchronous");
+    return culvi_x_result(device, NULL, r, "cuCtxSetFlags", CULV_REASON_DRIVER_REFUSED,
+                          "the context's copies could not be made synchronous");
 }
 
 culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,

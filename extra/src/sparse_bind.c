@@ -244,7 +244,7 @@ static culv_result submit(const culv_sparse_array *array, CUarrayMapInfo *list, 
     }
     culv_device_leave(device, scope);
     if (result != CULV_OK || r == CUDA_SUCCESS) return result;
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         device, array->label, r, "cuMemMapArrayAsync", CULV_REASON_DRIVER_REFUSED,
         "%" PRIu32 " of %" PRIu32
         " regions could not be mapped or unmapped, those after the first %" PRIu32,
