@@ -180,8 +180,6 @@ void culvi_x_at_lock(bool before);
 #    endif
 /* The thread is not cancelled (pthread_cancel) meanwhile. */
 void culvi_x_condition_wait(pthread_cond_t *condition, culvi_x_mutex *mutex);
-/* Differs from thread to thread. */
-const void *culvi_x_thread(void);
 /* Bytes of a page of host memory. */
 uint64_t culvi_x_page_size(void);
 /* Whether the process can read host memory there. False too where the system does not tell. */

@@ -51,12 +51,6 @@ void culvi_x_condition_wait(pthread_cond_t *condition, culvi_x_mutex *mutex)
     (void)pthread_setcancelstate(before, NULL);
 }
 
-const void *culvi_x_thread(void)
-{
-    static _Thread_local char here;
-    return &here;
-}
-
 static _Atomic(uint32_t) generation;
 static bool watched;
 

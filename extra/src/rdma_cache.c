@@ -263,8 +263,9 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     CULVI_X_NEW(culv_rdma_cache, cache, device, d.label);
     cache->device = device;
     cache->desc = d;
-    cache->whole_bytes =
-        (d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory) / WHOLE_PARTS;
+    if (!d.exact_ranges)
+        cache->whole_bytes =
+            (d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory) / WHOLE_PARTS;
     culvi_x_label_set(cache->label, d.label);
     cache->desc.label = NULL; /* the caller's, and perhaps gone */
     atomic_init(&cache->refs, 1);

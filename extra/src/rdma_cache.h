@@ -12,7 +12,7 @@ typedef struct culvi_rdma_pending {
     struct culvi_rdma_pending *next;
     uint64_t start, end;
     uint64_t bytes; /* reserved in the budget */
-    const void *thread;
+    pthread_t thread;
     bool freed; /* somebody said meanwhile that the memory was freed */
 } culvi_rdma_pending;
 

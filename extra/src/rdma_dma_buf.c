@@ -13,7 +13,7 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, uint64_t size,
     const CUmemRangeHandleType type = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     culvi_rdma_memory memory;
     int fd = -1;
-    CULVI_X_TRY(culvi_rdma_check(device, function, pointer, size, true, &memory));
+    CULVI_X_TRY(culvi_rdma_check(device, NULL, function, pointer, size, true, &memory));
     CULVI_X_REFUSE_IF(
         memory.kind == CULV_POINTER_HOST, device, NULL, CULV_REASON_HOST_POINTER,
         "%s: %#" PRIx64

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out)
+/* In the device's context. */
+static culv_result look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out)
 {
     culv_pointer_info info = culv_pointer_info_init();
     uint32_t type = 0, sync = 0;
@@ -71,18 +72,6 @@ static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi
     return other;
 }
 
-culv_result culvi_rdma_check_memory(culv_device *device, const char *call, CUdeviceptr pointer,
-                                    const culvi_rdma_memory *memory)
-{
-    char other[64];
-    culv_reason reason = CULV_REASON_NONE;
-    const char *why = why_not(device, pointer, memory, &reason, other);
-    if (why == NULL) return CULV_OK;
-    return culvi_x_fail(
-        device, NULL, reason == CULV_REASON_USAGE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
-        reason, "%s: a card cannot be given %#" PRIx64 ": %s", call, (uint64_t)pointer, why);
-}
-
 culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CUdeviceptr pointer,
                                        uint64_t size)
 {
@@ -97,23 +86,32 @@ culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CU
     return CULV_OK;
 }
 
-culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr pointer,
-                             uint64_t size, bool spans, culvi_rdma_memory *out)
+culv_result culvi_rdma_check(culv_device *device, const char *cache, const char *call,
+                             CUdeviceptr pointer, uint64_t size, bool spans, culvi_rdma_memory *out)
 {
+    char other[64];
+    culv_reason reason = CULV_REASON_NONE;
     CULVI_X_TRY(culvi_rdma_check_arguments(device, call, pointer, size));
-    CULVI_X_TRY(culvi_rdma_look(device, pointer, out));
-    CULVI_X_TRY(culvi_rdma_check_memory(device, call, pointer, out));
+    CULVI_X_TRY(look(device, pointer, out));
+    const char *why = cache == NULL || out->kind != CULV_POINTER_EXTERNAL
+                          ? why_not(device, pointer, out, &reason, other)
+                          : NULL;
+    if (why != NULL)
+        return culvi_x_fail(
+            device, NULL, reason == CULV_REASON_USAGE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+            reason, "%s: a card cannot be given %#" PRIx64 ": %s", call, (uint64_t)pointer, why);
     const bool wide = spans && out->kind == CULV_POINTER_VMM;
     const CUdeviceptr start = wide ? out->reserved_start : out->start;
     const uint64_t room = wide ? out->reserved_size : out->size;
     if (pointer >= start && pointer - start <= room && size <= room - (pointer - start))
         return CULV_OK;
-    return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+    return culvi_x_fail(device, cache, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                         "%s: %" PRIu64 " bytes at %#" PRIx64
                         " leave the %s there, which has %" PRIu64 " bytes from %#" PRIx64
                         " on; ask for each by itself",
                         call, size, (uint64_t)pointer,
-                        wide                            ? "reserved range"
+                        cache != NULL                   ? "allocation or mapping"
+                        : wide                          ? "reserved range"
                         : out->kind == CULV_POINTER_VMM ? "mapping"
                                                         : "allocation",
                         room, (uint64_t)start);
@@ -126,7 +124,7 @@ culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer, uint
     culv_result result;
     CULVI_X_INSIDE(
         result, device,
-        culvi_rdma_check(device, "culv_rdma_check_range", pointer, size, false, &memory));
+        culvi_rdma_check(device, NULL, "culv_rdma_check_range", pointer, size, false, &memory));
     return result;
 }
 
@@ -137,7 +135,7 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_info"));
     culv_result result;
-    CULVI_X_INSIDE(result, device, culvi_rdma_look(device, pointer, &m));
+    CULVI_X_INSIDE(result, device, look(device, pointer, &m));
     if (result != CULV_OK) return result;
     culv_rdma_info info = culv_rdma_info_init();
     info.kind = m.kind;
@@ -203,7 +201,7 @@ culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
     culv_rdma_sync sync = CULV_RDMA_SYNC_NONE;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    culv_result result = culvi_rdma_check(device, call, pointer, 1, false, &memory);
+    culv_result result = culvi_rdma_check(device, NULL, call, pointer, 1, false, &memory);
     /* Copies to and from the host are synchronous by themselves, and it has no such attribute. */
     if (result == CULV_OK && !memory.on_host)
         result = culvi_rdma_sync(device, call, pointer, allow_context != 0, &sync);
