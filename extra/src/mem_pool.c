@@ -33,7 +33,12 @@ static const struct {
     {CULV_HANDLE_OPAQUE_FD, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR},
 #endif
     {CULV_HANDLE_FABRIC, CU_FABRIC}};
-enum { TYPES = sizeof types / sizeof types[0] };
+enum {
+    TYPES = sizeof types / sizeof types[0],
+    /* Bits of the types of all systems. */
+    ANYWHERE = 1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_OPAQUE_WIN32 |
+               1 << CULV_HANDLE_OPAQUE_WIN32_KMT | FABRIC_BIT
+};
 
 static unsigned to_cuda(uint32_t bits)
 {
@@ -45,15 +50,13 @@ static unsigned to_cuda(uint32_t bits)
 
 static culv_result check_desc(culv_device *device, const culv_pool_desc *d)
 {
-    const uint32_t anywhere = 1u << CULV_HANDLE_OPAQUE_FD | 1u << CULV_HANDLE_OPAQUE_WIN32 |
-                              1u << CULV_HANDLE_OPAQUE_WIN32_KMT | FABRIC_BIT;
     uint32_t here = 0;
     for (int i = 0; i < TYPES - 1; i++)
         here |= 1u << types[i].type;
     if (d->handle_types & ~here)
         return culvi_x_fail(
             device, d->label,
-            d->handle_types & ~anywhere ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+            d->handle_types & ~(uint32_t)ANYWHERE ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
             CULV_REASON_HANDLE_TYPE,
             "culv_pool_desc.handle_types is %#" PRIx32 "; the types of this system are %#" PRIx32
             ", and `fabric` asks for fabric handles",
@@ -90,23 +93,12 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
         "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)", caps.name);
 }
 
-static culv_result check_supported(const culv_pool *pool, unsigned supported)
-{
-    if ((to_cuda(pool->handle_types) & ~supported) == 0) return CULV_OK;
-    return culvi_x_fail(
-        pool->device, pool->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-        "culv_pool_desc.handle_types (with fabric: bit %d) is %#" PRIx32
-        ", but pools of '%s' are exported only as CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
-        (int)CULV_HANDLE_FABRIC, pool->handle_types, culvi_x_caps(pool->device).name, supported);
-}
-
 static int32_t release(void *user, const char **call)
 {
     culv_pool *pool = user;
     *call = "cuMemPoolDestroy";
     if (atomic_load(&pool->broken)) return CUDA_SUCCESS;
-    const CUresult r = CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
-    if (r == CUDA_SUCCESS) return CUDA_SUCCESS;
+    if (CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool) == CUDA_SUCCESS) return CUDA_SUCCESS;
     /* It is the process's, not the context's: once more, even if an error was told that stays. */
     return (int32_t)CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
 }
@@ -182,7 +174,12 @@ static culv_result make_either(culv_pool *pool, const culv_pool_desc *d)
     if (required || (d->fabric == CULV_FABRIC_TRY && culvi_x_caps(pool->device).vmm_fabric &&
                      supported & CU_FABRIC))
         pool->handle_types |= FABRIC_BIT;
-    CULVI_X_TRY(check_supported(pool, supported));
+    CULVI_X_UNSUPPORTED_IF(
+        to_cuda(pool->handle_types) & ~supported, pool->device, pool->label,
+        CULV_REASON_HANDLE_TYPE,
+        "culv_pool_desc.handle_types (with fabric: bit %d) is %#" PRIx32
+        ", but pools of '%s' are exported only as CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
+        (int)CULV_HANDLE_FABRIC, pool->handle_types, culvi_x_caps(pool->device).name, supported);
     CUresult r = make(pool, &call);
     if (!required && pool->handle_types & FABRIC_BIT &&
         (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)) {
@@ -256,10 +253,8 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
         at++;
     if (at == TYPES)
         return culvi_x_fail(pool->device, pool->label,
-                            type == CULV_HANDLE_OPAQUE_FD || type == CULV_HANDLE_OPAQUE_WIN32 ||
-                                    type == CULV_HANDLE_OPAQUE_WIN32_KMT
-                                ? CULV_ERROR_UNSUPPORTED
-                                : CULV_ERROR_INVALID,
+                            (uint32_t)type < 32 && ANYWHERE >> type & 1 ? CULV_ERROR_UNSUPPORTED
+                                                                        : CULV_ERROR_INVALID,
                             CULV_REASON_HANDLE_TYPE,
                             "culv_pool_export_dup: type is %d, as which no pool is exported here",
                             (int)type);

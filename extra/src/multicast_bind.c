@@ -2,21 +2,16 @@
 /* What is bound to a multicast object. */
 #include "multicast.h"
 
-static culv_result check_ready(const culv_multicast *m, const char *call)
-{
-    const uint32_t missing = atomic_load(&m->missing);
-    if (missing == 0) return CULV_OK;
-    return culvi_x_fail(
-        m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-        "%s: %" PRIu32 " of the object's %" PRIu32
-        " devices are missing, and the driver would wait for them forever (cuda.h, cuMulticastAddDevice); call culv_multicast_add_device() for each, and culv_multicast_mark_devices_added() for those that other processes have added",
-        call, missing, m->num_devices);
-}
-
 /* `from` is where the memory begins: an offset or an address, named so. */
 static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_t from,
                                uint64_t size, const char *from_name, const char *call)
 {
+    const uint32_t missing = atomic_load(&m->missing);
+    CULVI_X_REFUSE_IF(
+        missing != 0, m->device, m->label, CULV_REASON_NOT_READY,
+        "%s: %" PRIu32 " of the object's %" PRIu32
+        " devices are missing, and the driver would wait for them forever (cuda.h, cuMulticastAddDevice); call culv_multicast_add_device() for each, and culv_multicast_mark_devices_added() for those that other processes have added",
+        call, missing, m->num_devices);
     CULVI_X_REFUSE_IF(size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 ||
                           size % m->granularity != 0,
                       m->device, m->label, CULV_REASON_VALUE,
@@ -147,7 +142,6 @@ culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
     CULVI_X_REQUIRE_WITH(multicast, multicast->device, memory);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     CULVI_X_TRY(culv_vmm_allocation_get_info(memory, &info));
-    CULVI_X_TRY(check_ready(multicast, call));
     CULVI_X_TRY(check_place(multicast, offset, memory_offset, size, "memory_offset", call));
     CULVI_X_TRY(check_memory(multicast, &info, memory_offset, size, call));
     culvi_x_mutex_lock(&multicast->lock);
@@ -165,7 +159,6 @@ culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offs
     const culv_device_caps caps = culvi_x_caps(device);
     CULVI_X_REFUSE_IF(address == 0, multicast->device, NULL, CULV_REASON_NULL_ARGUMENT,
                       "%s: address is 0", call);
-    CULVI_X_TRY(check_ready(multicast, call));
     CULVI_X_TRY(check_place(multicast, offset, address, size, "address", call));
     CULVI_X_REFUSE_IF(!culvi_multicast_same_driver(multicast->device, device), device,
                       multicast->label, CULV_REASON_DEVICE_MISMATCH,
