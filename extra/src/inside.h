@@ -178,18 +178,8 @@ void culvi_x_at_lock(bool before);
 #    else
 #        define culvi_x_at_lock(before) ((void)(before))
 #    endif
-/* The thread is not cancelled (pthread_cancel) meanwhile. */
-void culvi_x_condition_wait(pthread_cond_t *condition, culvi_x_mutex *mutex);
 /* Bytes of a page of host memory. */
 uint64_t culvi_x_page_size(void);
-/* Whether the process can read host memory there. False too where the system does not tell. */
-bool culvi_x_host_readable(uint64_t address);
-/* After the first call succeeded, culvi_x_generation() in a child of fork() is another one than in
- * its parent. It costs a load. False: out of memory. */
-bool culvi_x_generation_watch(void);
-uint32_t culvi_x_generation(void);
-/* Asks for large pages under [memory, memory + size), where the system has them. */
-void culvi_x_want_large_pages(void *memory, size_t size);
 /* 0 if the process can open one more file; otherwise the system's error. */
 int culvi_x_files_left(void);
 /* No program that this one starts inherits the file descriptor. */

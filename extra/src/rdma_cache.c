@@ -131,11 +131,25 @@ static culv_result look_up(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
 
 /* Calls ---------------------------------------------------------------------------------------- */
 
+/* Another one in a child of fork() than in its parent, once watch() succeeded. */
+static _Atomic(uint32_t) generation;
+static bool watched;
+
+static void note_fork(void)
+{
+    atomic_fetch_add(&generation, 1);
+}
+
+static void watch(void)
+{
+    watched = pthread_atfork(NULL, NULL, note_fork) == 0;
+}
+
 /* A child of fork() has a copy of the cache, and none of the card's registrations: it gets nothing,
  * and gives nothing back. It takes no lock, as a thread of the parent's may have held it. */
 static bool is_parents(const culv_rdma_cache *cache)
 {
-    return cache->generation != culvi_x_generation();
+    return cache->generation != atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
 culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
@@ -257,6 +271,7 @@ static culv_result check_desc(culv_device *device, const culv_rdma_cache_desc *d
 culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
                                    culv_rdma_cache **out)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     CULVI_X_REQUIRE_WITH2(device, device, desc, out);
     CULVI_X_READ(device, culv_rdma_cache_desc, d, desc);
     CULVI_X_TRY(check_desc(device, &d));
@@ -270,8 +285,9 @@ culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_de
     cache->desc.label = NULL; /* the caller's, and perhaps gone */
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
-    cache->generation = culvi_x_generation();
-    if (!culvi_x_generation_watch() || pthread_cond_init(&cache->pinned, NULL) != 0) {
+    cache->generation = atomic_load(&generation);
+    (void)pthread_once(&once, watch);
+    if (!watched || pthread_cond_init(&cache->pinned, NULL) != 0) {
         culvi_x_free(cache);
         return culvi_x_fail_host_memory(device, d.label);
     }

@@ -10,8 +10,8 @@ typedef struct job {
     CUdeviceptr pointer;
     uint64_t size;
     bool whole; /* the whole allocation may be pinned */
-    const char
-        *lacks; /* what had no room, if nothing more can be unpinned: no error was recorded */
+    /* What had no room, if nothing more can be unpinned. No error was recorded then. */
+    const char *lacks;
     culvi_rdma_memory memory;
     culvi_rdma_pending pending;
     culv_rdma_registration *entry;    /* what it becomes */
@@ -167,7 +167,12 @@ static step reserve(job *j, bool stale, culv_rdma_registration **out, culv_resul
         return STEP_FAILED;
     }
     if (other != NULL) {
-        if (!stale) culvi_x_condition_wait(&cache->pinned, &cache->lock);
+        int before = PTHREAD_CANCEL_ENABLE;
+        if (stale) return STEP_AGAIN;
+        /* The thread is not cancelled meanwhile. */
+        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        pthread_cond_wait(&cache->pinned, &cache->lock);
+        (void)pthread_setcancelstate(before, NULL);
         return STEP_AGAIN;
     }
     j->entry = culvi_rdma_entry_new(cache);

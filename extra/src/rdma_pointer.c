@@ -3,6 +3,8 @@
 #include "rdma_pointer.h"
 
 #include <stdio.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 /* In the device's context. */
 static culv_result look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out)
@@ -35,6 +37,14 @@ static culv_result look(culv_device *device, CUdeviceptr pointer, culvi_rdma_mem
     return CULV_OK;
 }
 
+/* Whether the process can read host memory there. False too where the system does not tell. */
+static bool host_readable(uint64_t address)
+{
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
 /* Why a card cannot have it; NULL: it can. The text may be in `other`. */
 static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi_rdma_memory *m,
                            culv_reason *reason, char other[64])
@@ -42,7 +52,7 @@ static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi
     const int32_t self = culvi_x_caps(device).ordinal;
     switch (m->kind) {
     case CULV_POINTER_NONE:
-        if (culvi_x_host_readable(pointer)) {
+        if (host_readable(pointer)) {
             *reason = CULV_REASON_HOST_POINTER;
             return "it is the host's own memory (a stack, a heap or a file), which CUDA does not know; register the pointer with the card as host memory";
         }

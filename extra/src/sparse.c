@@ -124,11 +124,6 @@ static culv_result refuse(const culv_sparse_array *array, const culv_format_info
         d->width, d->height, d->depth, format->name, d->array_layers, d->mip_levels);
 }
 
-static uint64_t up(uint64_t value, uint64_t of)
-{
-    return (value + of - 1) / of;
-}
-
 /* Fills array->info. False: what the driver tells makes no sense. */
 static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERTIES *p)
 {
@@ -158,7 +153,8 @@ static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERT
     for (uint32_t level = 0; level < info->mip_tail_first_level; level++) {
         uint64_t tiles = info->array_layers;
         for (int axis = 0; axis < 3; axis++)
-            tiles *= up(culvi_sparse_side(array, level, axis), tile[axis]);
+            tiles *=
+                ((uint64_t)culvi_sparse_side(array, level, axis) + tile[axis] - 1) / tile[axis];
         info->full_size += tiles * CULV_SPARSE_TILE_BYTES;
     }
     return true;
