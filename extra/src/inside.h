@@ -126,15 +126,14 @@ culv_device_caps culvi_x_caps(const culv_device *device);
         (device),                                                                                  \
         &(culv_addon_object_desc){.struct_size = sizeof(culv_addon_object_desc), __VA_ARGS__},     \
         (out))
-/* Makes a call in the device's context: `result` is its result, or why there is no context. */
+/* Declares `result`, which is the call's in the device's context, or why there is no context. */
 #define CULVI_X_INSIDE(result, device, call)                                                       \
-    do {                                                                                           \
-        uint64_t inside_;                                                                          \
-        (result) = culv_device_enter((device), 0, &inside_);                                       \
-        if ((result) != CULV_OK) break;                                                            \
-        (result) = (call);                                                                         \
-        culv_device_leave((device), inside_);                                                      \
-    } while (0)
+    uint64_t result##_scope;                                                                       \
+    culv_result result = culv_device_enter((device), 0, &result##_scope);                          \
+    if (result == CULV_OK) {                                                                       \
+        result = (call);                                                                           \
+        culv_device_leave((device), result##_scope);                                               \
+    }
 /* Declares `r`, the driver's answer to `call` in the device's context; returns if there is none. */
 #define CULVI_X_CU_INSIDE(r, device, call)                                                         \
     uint64_t r##_scope;                                                                            \

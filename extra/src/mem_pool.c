@@ -204,7 +204,6 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
     CULVI_X_NEW(culv_pool, pool, device, d.label);
     pool->device = device;
     culvi_x_label_set(pool->label, d.label);
-    culv_result result;
     CULVI_X_INSIDE(result, device, make_either(pool, &d));
     CULVI_X_TRY_OR(result, culvi_x_free(pool));
     *out = pool;
@@ -319,7 +318,6 @@ culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
     CULVI_X_REFUSE_IF(
         !atomic_load(&pool->exported), pool->device, pool->label, CULV_REASON_NOT_READY,
         "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
-    culv_result result;
     CULVI_X_INSIDE(result, pool->device, export_pointer(pool, pointer, &data));
     if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
     return result;

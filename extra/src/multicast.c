@@ -96,14 +96,15 @@ culv_result culv_multicast_get_granularity(culv_device *device, const culv_multi
     CULVI_X_READ(device, culv_multicast_desc, d, desc);
     CULVI_X_TRY(check_desc(device, &d));
     const CUmulticastObjectProp prop = to_cuda(d.num_devices, 0, d.handle_types);
-    culv_result result = CULV_OK;
-    for (int i = 0; i < 2 && result == CULV_OK; i++)
-        if (out[i] != NULL)
-            CULVI_X_INSIDE(result, device,
-                           ask_granularity(device, d.label, &prop, which[i], &asked[i]));
-    for (int i = 0; i < 2 && result == CULV_OK; i++)
+    for (int i = 0; i < 2; i++) {
+        if (out[i] == NULL) continue;
+        CULVI_X_INSIDE(result, device,
+                       ask_granularity(device, d.label, &prop, which[i], &asked[i]));
+        CULVI_X_TRY(result);
+    }
+    for (int i = 0; i < 2; i++)
         if (out[i] != NULL) *out[i] = asked[i];
-    return result;
+    return CULV_OK;
 }
 
 /* An object without an allocation. */
@@ -167,7 +168,6 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
     CULVI_X_TRY(check_desc(device, &d));
     CULVI_X_NEW(culv_multicast, m, device, d.label);
     begin(m, device, d.label, d.num_devices);
-    culv_result result;
     CULVI_X_INSIDE(result, device, make(m, &d));
     CULVI_X_TRY_OR(result, free_object(m));
     note_added(m, 0);
@@ -198,7 +198,6 @@ culv_result culv_multicast_import(culv_device *device, const culv_multicast_impo
     memory.handle = d.handle;
     memory.size = d.size;
     memory.label = d.label;
-    culv_result result;
     CULVI_X_INSIDE(
         result, device,
         ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &m->granularity));

@@ -124,7 +124,6 @@ static culv_result bind_memory(culv_multicast *m, const culv_uuid *uuid, uint64_
     CULVI_X_TRY(find_member(m, uuid, call, &device));
     CULVI_X_TRY(check_free(m, device, offset, size, call));
     CULVI_X_NEW(culvi_binding, binding, m->device, m->label);
-    culv_result result;
     CULVI_X_INSIDE(result, m->device, submit(m, device, offset, memory, from, size, call));
     CULVI_X_TRY_OR(result, culvi_x_free(binding));
     binding->device = device;

@@ -192,10 +192,12 @@ culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                       "culv_nvsci_array_desc.offset is %" PRIu64 ", and the object has %" PRIu64
                       " bytes",
                       d.offset, buffer->size);
-    culv_result result = CULV_OK;
-    if (buffer->arrays == NULL) CULVI_X_INSIDE(result, device, map_array(buffer, &d));
-    if (result == CULV_OK) *out = buffer->array;
-    return result;
+    if (buffer->arrays == NULL) {
+        CULVI_X_INSIDE(result, device, map_array(buffer, &d));
+        CULVI_X_TRY(result);
+    }
+    *out = buffer->array;
+    return CULV_OK;
 }
 
 /* Sync objects --------------------------------------------------------------------------------- */

@@ -63,9 +63,7 @@ culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointe
     b.offset = pointer - b.start;
     b.size = (b.offset + size + page - 1) / page * page;
     b.pcie = (flags & CULV_DMA_BUF_PCIE) != 0;
-    culv_result result;
     CULVI_X_INSIDE(result, device, make(device, pointer, size, &b));
-    CULVI_X_TRY(result);
-    culvi_x_struct_write(out, &b, sizeof b);
-    return CULV_OK;
+    if (result == CULV_OK) culvi_x_struct_write(out, &b, sizeof b);
+    return result;
 }

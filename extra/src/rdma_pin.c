@@ -25,7 +25,6 @@ static culv_result examine(job *j)
 {
     static const char call[] = "culv_rdma_cache_get";
     const culv_rdma_cache *cache = j->cache;
-    culv_result result;
     CULVI_X_INSIDE(result, cache->device,
                    culvi_rdma_check(cache->device, cache->label, call, j->pointer, j->size, false,
                                     &j->memory));
@@ -236,7 +235,6 @@ static culv_result sync_memops(const job *j)
     culv_device *device = j->cache->device;
     culv_rdma_sync got;
     if (j->memory.on_host || j->memory.sync) return CULV_OK;
-    culv_result result;
     CULVI_X_INSIDE(result, device,
                    culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer, false, &got));
     return result;

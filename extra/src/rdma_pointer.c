@@ -131,7 +131,6 @@ culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer, uint
 {
     culvi_rdma_memory memory;
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result;
     CULVI_X_INSIDE(
         result, device,
         culvi_rdma_check(device, NULL, "culv_rdma_check_range", pointer, size, false, &memory));
@@ -144,7 +143,6 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
     char other[64];
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_info"));
-    culv_result result;
     CULVI_X_INSIDE(result, device, look(device, pointer, &m));
     if (result != CULV_OK) return result;
     culv_rdma_info info = culv_rdma_info_init();

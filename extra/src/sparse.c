@@ -212,7 +212,6 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     array->desc = d;
     array->desc.label = NULL;
     culvi_x_label_set(array->label, d.label);
-    culv_result result;
     CULVI_X_INSIDE(result, device, make(array, &format));
     CULVI_X_TRY_OR(result, culvi_x_free(array));
     *out = array;
