@@ -23,17 +23,16 @@ static culv_result make(culv_device *device, const culvi_cig_source *source, con
     CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(&supported, source->attribute,
                                                          (CUdevice)caps.ordinal);
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
-        return culvi_x_fail_cuda(
-            device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked whether '%s' has CIG contexts", caps.name);
+        return culvi_x_result(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                              "the driver could not be asked whether '%s' has CIG contexts",
+                              caps.name);
     CULVI_X_UNSUPPORTED_IF(
         r != CUDA_SUCCESS || !supported, device, label, CULV_REASON_CIG,
         "'%s' has no CUDA in graphics for this API (CUdevice_attribute %d is 0); use the primary context",
         caps.name, (int)source->attribute);
     r = CULV_CUDA(device)->cuCtxCreate(out, &params, 0, (CUdevice)caps.ordinal);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(device, label, r, "cuCtxCreate", CULV_REASON_CIG,
-                                 "no CIG context could be made");
+    CULVI_X_TRY(culvi_x_result(device, label, r, "cuCtxCreate", CULV_REASON_CIG,
+                               "no CIG context could be made"));
     (void)CULV_CUDA(device)->cuCtxPopCurrent(&popped); /* it was made current */
     return CULV_OK;
 }
@@ -41,26 +40,18 @@ static culv_result make(culv_device *device, const culvi_cig_source *source, con
 culv_result culvi_cig_create(culv_device *device, const culvi_cig_source *source, const char *label,
                              culv_cig **out)
 {
-    culv_result result = CULV_OK;
     culv_cig *cig = culvi_x_alloc(sizeof *cig);
     if (cig == NULL) {
-        result = culvi_x_fail_host_memory(device, label);
-        goto end_source;
+        if (source->end != NULL) source->end(source->user);
+        return culvi_x_fail_host_memory(device, label);
     }
     *cig = (culv_cig){.device = device, .end = source->end, .user = source->user};
-    result = make(device, source, label, &cig->context);
-    if (result != CULV_OK) goto free_cig;
-    result = CULVI_X_OBJECT(device, &cig->object, .kind = "CIG context", .label = label);
-    if (result == CULV_OK) {
-        *out = cig;
-        return CULV_OK;
-    }
-    CULVI_X_RELEASE(CULV_CUDA(device)->cuCtxDestroy(cig->context));
-free_cig:
-    culvi_x_free(cig);
-end_source:
-    if (source->end != NULL) source->end(source->user);
-    return result;
+    culv_result result = make(device, source, label, &cig->context);
+    if (result == CULV_OK)
+        result = CULVI_X_OBJECT(device, &cig->object, .kind = "CIG context", .label = label);
+    CULVI_X_TRY_OR(result, culv_cig_destroy(&cig));
+    *out = cig;
+    return CULV_OK;
 }
 
 culv_result culv_d3d12_cig_create(culv_device *device, struct ID3D12CommandQueue *queue,
@@ -82,7 +73,8 @@ void culv_cig_destroy(culv_cig **cig)
 {
     culv_cig *mine = culvi_x_take(cig);
     if (mine == NULL) return;
-    CULVI_X_RELEASE(CULV_CUDA(mine->device)->cuCtxDestroy(mine->context));
+    if (mine->context != NULL)
+        CULVI_X_RELEASE(CULV_CUDA(mine->device)->cuCtxDestroy(mine->context));
     if (mine->end != NULL) mine->end(mine->user);
     culv_addon_object_destroy(&mine->object, NULL);
     culvi_x_free(mine);

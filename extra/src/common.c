@@ -8,35 +8,20 @@
 
 /* Errors --------------------------------------------------------------------------------------- */
 
-culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_result result,
-                                culv_reason reason, CUresult code, const char *call,
-                                const char *format, ...)
+culv_result culvi_x_fail_as(culv_device *device, const char *object, culv_result result,
+                            culv_reason reason, culv_native_api api, int64_t code, const char *call,
+                            const char *format, ...)
 {
     culv_error e = culv_error_init();
     va_list args;
     e.result = result;
     e.reason = reason;
-    if (call != NULL) {
-        e.native_api = CULV_NATIVE_CUDA;
-        e.native_code = code;
-        snprintf(e.native_call, sizeof e.native_call, "%s", call);
-    }
+    e.native_api = api;
+    e.native_code = code;
+    snprintf(e.native_call, sizeof e.native_call, "%s", call);
     va_start(args, format);
     vsnprintf(e.message, sizeof e.message, format, args);
     va_end(args);
-    return culv_device_fail(device, object, &e);
-}
-
-culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result result, int error,
-                            const char *call, const char *what)
-{
-    culv_error e = culv_error_init();
-    e.result = result;
-    e.reason = CULV_REASON_OS;
-    e.native_api = CULV_NATIVE_OS;
-    e.native_code = error;
-    snprintf(e.native_call, sizeof e.native_call, "%s", call);
-    snprintf(e.message, sizeof e.message, "%s: %s answered %d", what, call, error);
     return culv_device_fail(device, object, &e);
 }
 

@@ -77,6 +77,16 @@ static void drop(culv_vk_dma_buf_bridge *b)
     culvi_x_free(b);
 }
 
+static culv_result read(culv_vk_dma_buf_bridge *b, const culv_vk_dma_buf_desc *desc)
+{
+    CULVI_X_TRY(culvi_x_desc_read(b->device, &b->d, sizeof b->d, desc, "culv_vk_dma_buf_desc"));
+    if (b->d.vulkan == NULL)
+        return culvi_x_fail_null(b->device, "culv_vk_dma_buf_bridge_create", "desc->vulkan");
+    CULVI_X_TRY(culvi_x_vk_read(&b->vk, b->device, b->d.vulkan, "culv_vk_dma_buf_desc.vulkan"));
+    culvi_x_label_set(b->label, b->d.label);
+    return culvi_dma_buf_check(b);
+}
+
 culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *vk,
                                           const culv_vk_dma_buf_desc *desc,
                                           culv_vk_dma_buf_bridge **out)
@@ -85,23 +95,13 @@ culv_result culv_vk_dma_buf_bridge_create(culv_device *device, culv_vk_device *v
     CULVI_X_NEW(culv_vk_dma_buf_bridge, b, device, NULL);
     b->device = device;
     b->attachment = vk;
-    culv_result result =
-        culvi_x_desc_read(device, &b->d, sizeof b->d, desc, "culv_vk_dma_buf_desc");
-    if (result == CULV_OK && b->d.vulkan == NULL)
-        result = culvi_x_fail_null(device, __func__, "desc->vulkan");
-    if (result == CULV_OK)
-        result = culvi_x_vk_read(&b->vk, device, b->d.vulkan, "culv_vk_dma_buf_desc.vulkan");
-    if (result == CULV_OK) {
-        culvi_x_label_set(b->label, b->d.label);
-        result = culvi_dma_buf_check(b);
-    }
+    culv_result result = read(b, desc);
     if (result == CULV_OK && out != NULL) result = make(b);
-    if (result != CULV_OK || out == NULL) {
+    if (result == CULV_OK && out != NULL)
+        *out = b;
+    else
         drop(b);
-        return result;
-    }
-    *out = b;
-    return CULV_OK;
+    return result;
 }
 
 void culv_vk_dma_buf_bridge_destroy(culv_vk_dma_buf_bridge **bridge)

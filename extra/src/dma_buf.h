@@ -36,6 +36,10 @@ struct culv_vk_dma_buf_bridge {
 
 #define CULVI_DMA_BUF_FAIL(b, result, reason, ...)                                                 \
     culvi_x_fail((b)->device, (b)->label, CULV_ERROR_##result, CULV_REASON_##reason, __VA_ARGS__)
+#define CULVI_DMA_BUF_FAIL_IF(condition, b, result, reason, ...)                                   \
+    do {                                                                                           \
+        if (condition) return CULVI_DMA_BUF_FAIL(b, result, reason, __VA_ARGS__);                  \
+    } while (0)
 
 /* "XR24" for messages. */
 typedef struct culvi_fourcc_text {

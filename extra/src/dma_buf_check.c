@@ -112,11 +112,10 @@ culv_result culvi_dma_buf_ask(const culvi_x_vk *vk, const char *label, VkFormat 
     VkResult r = CULVI_X_VKI(vk, vkGetPhysicalDeviceImageFormatProperties2)(vk->d.physical_device,
                                                                             &info, &properties);
     if (r == VK_ERROR_FORMAT_NOT_SUPPORTED) return CULV_OK;
-    if (r != VK_SUCCESS)
-        return culvi_x_fail_vk(vk, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "'%s' could not be asked for images with the modifier %#" PRIx64,
-                               culvi_x_vk_name(vk).text, modifier->drmFormatModifier);
+    CULVI_X_TRY(culvi_x_vk_result(vk, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
+                                  CULV_REASON_DRIVER_REFUSED,
+                                  "'%s' could not be asked for images with the modifier %#" PRIx64,
+                                  culvi_x_vk_name(vk).text, modifier->drmFormatModifier));
     *out_features = external.externalMemoryProperties.externalMemoryFeatures;
     *out_most = properties.imageFormatProperties.maxExtent;
     return CULV_OK;
@@ -129,31 +128,29 @@ static culv_result find_format(culv_vk_dma_buf_bridge *b)
     culv_drm_format_info info = culv_drm_format_info_init();
     culv_format format = (culv_format)d->format;
     culv_result result = CULV_OK;
-    if ((d->fourcc == 0) == (d->format == VK_FORMAT_UNDEFINED))
-        return CULVI_DMA_BUF_FAIL(
-            b, INVALID, VALUE, "culv_vk_dma_buf_desc.fourcc and .format are %s; give one of them",
-            d->fourcc == 0 ? "both 0" : "both given");
+    CULVI_DMA_BUF_FAIL_IF((d->fourcc == 0) == (d->format == VK_FORMAT_UNDEFINED), b, INVALID, VALUE,
+                          "culv_vk_dma_buf_desc.fourcc and .format are %s; give one of them",
+                          d->fourcc == 0 ? "both 0" : "both given");
     if (d->fourcc != 0) {
         result = culv_drm_format_get_info(NULL, d->fourcc, &info);
         format = info.format;
     }
-    if (result == CULV_OK && info.planes > 1)
-        return CULVI_DMA_BUF_FAIL(
-            b, UNSUPPORTED, FORMAT,
-            "the DRM format '%s' has %u planes; make a bridge for each, with the plane's offset and pitch: '%s', and '%s' with the width divided by %u and the height by %u (culv_drm_format_get_info())",
-            culvi_fourcc_name(d->fourcc).text, (unsigned)info.planes,
-            culvi_fourcc_name(info.plane_fourccs[0]).text,
-            culvi_fourcc_name(info.plane_fourccs[1]).text, (unsigned)info.chroma_across,
-            (unsigned)info.chroma_down);
+    CULVI_DMA_BUF_FAIL_IF(
+        result == CULV_OK && info.planes > 1, b, UNSUPPORTED, FORMAT,
+        "the DRM format '%s' has %u planes; make a bridge for each, with the plane's offset and pitch: '%s', and '%s' with the width divided by %u and the height by %u (culv_drm_format_get_info())",
+        culvi_fourcc_name(d->fourcc).text, (unsigned)info.planes,
+        culvi_fourcc_name(info.plane_fourccs[0]).text,
+        culvi_fourcc_name(info.plane_fourccs[1]).text, (unsigned)info.chroma_across,
+        (unsigned)info.chroma_down);
     b->format = culv_format_info_init();
     if (result == CULV_OK) result = culv_format_get_info(format, &b->format);
     if (result != CULV_OK) return result;
-    if (b->format.planes > 1 || b->format.block_width != 1 || b->format.block_height != 1 ||
-        b->format.aspects != VK_IMAGE_ASPECT_COLOR_BIT)
-        return CULVI_DMA_BUF_FAIL(
-            b, UNSUPPORTED, FORMAT,
-            "culv_vk_dma_buf_desc.format is %s; a bridge takes colors of one plane without blocks",
-            b->format.name);
+    CULVI_DMA_BUF_FAIL_IF(
+        b->format.planes > 1 || b->format.block_width != 1 || b->format.block_height != 1 ||
+            b->format.aspects != VK_IMAGE_ASPECT_COLOR_BIT,
+        b, UNSUPPORTED, FORMAT,
+        "culv_vk_dma_buf_desc.format is %s; a bridge takes colors of one plane without blocks",
+        b->format.name);
     if (d->to_buffer || b->format.mapped) return CULV_OK;
     return CULVI_DMA_BUF_FAIL(
         b, UNSUPPORTED, FORMAT,
@@ -165,22 +162,21 @@ static culv_result find_format(culv_vk_dma_buf_bridge *b)
 static culv_result check_planes(const culv_vk_dma_buf_bridge *b)
 {
     const culv_vk_dma_buf_desc *d = &b->d;
-    if (d->num_planes == 0 || d->num_planes > CULV_VK_DMA_BUF_PLANES)
-        return CULVI_DMA_BUF_FAIL(b, INVALID, VALUE,
-                                  "culv_vk_dma_buf_desc.num_planes is %" PRIu32
-                                  "; a dma-buf image has 1 to %d",
-                                  d->num_planes, CULV_VK_DMA_BUF_PLANES);
-    if (d->modifier == MOD_INVALID)
-        return CULVI_DMA_BUF_FAIL(
-            b, INVALID, MODIFIER,
-            "culv_vk_dma_buf_desc.modifier is DRM_FORMAT_MOD_INVALID; ask the maker of the dma-buf for an explicit modifier, or for LINEAR");
+    CULVI_DMA_BUF_FAIL_IF(
+        d->num_planes == 0 || d->num_planes > CULV_VK_DMA_BUF_PLANES, b, INVALID, VALUE,
+        "culv_vk_dma_buf_desc.num_planes is %" PRIu32 "; a dma-buf image has 1 to %d",
+        d->num_planes, CULV_VK_DMA_BUF_PLANES);
+    CULVI_DMA_BUF_FAIL_IF(
+        d->modifier == MOD_INVALID, b, INVALID, MODIFIER,
+        "culv_vk_dma_buf_desc.modifier is DRM_FORMAT_MOD_INVALID; ask the maker of the dma-buf for an explicit modifier, or for LINEAR");
     for (uint32_t i = 0; i < d->num_planes; i++)
-        if (d->plane_pitches[i] > UINT64_MAX / d->height ||
-            d->plane_offsets[i] > UINT64_MAX - d->plane_pitches[i] * d->height)
-            return CULVI_DMA_BUF_FAIL(b, INVALID, RANGE,
-                                      "culv_vk_dma_buf_desc: offset %" PRIu64 " and %" PRIu32
-                                      " rows of %" PRIu64 " bytes overflow",
-                                      d->plane_offsets[i], d->height, d->plane_pitches[i]);
+        CULVI_DMA_BUF_FAIL_IF(d->plane_pitches[i] > UINT64_MAX / d->height ||
+                                  d->plane_offsets[i] >
+                                      UINT64_MAX - d->plane_pitches[i] * d->height,
+                              b, INVALID, RANGE,
+                              "culv_vk_dma_buf_desc: offset %" PRIu64 " and %" PRIu32
+                              " rows of %" PRIu64 " bytes overflow",
+                              d->plane_offsets[i], d->height, d->plane_pitches[i]);
     const uint64_t row_bytes = (uint64_t)d->width * b->format.bytes_per_block;
     if (d->plane_pitches[0] >= row_bytes) return CULV_OK;
     return CULVI_DMA_BUF_FAIL(b, INVALID, RANGE,
@@ -207,17 +203,14 @@ static culv_result check_desc(culv_vk_dma_buf_bridge *b)
         wrong = "handle and modifiers are none; pass a dma-buf, or the modifiers to make one with";
     else if (b->imported && (d->num_modifiers != 0 || d->modifiers != NULL))
         wrong = "handle and modifiers are both given; a dma-buf has the one in `modifier`";
-    if (wrong != NULL)
-        return CULVI_DMA_BUF_FAIL(b, INVALID, VALUE, "culv_vk_dma_buf_desc: %s", wrong);
-    if (d->width == 0 || d->height == 0)
-        return CULVI_DMA_BUF_FAIL(b, INVALID, EXTENT,
-                                  "culv_vk_dma_buf_desc: the extent is %" PRIu32 " x %" PRIu32,
-                                  d->width, d->height);
-    if (b->imported && d->handle.type != CULV_HANDLE_DMA_BUF_FD)
-        return CULVI_DMA_BUF_FAIL(
-            b, INVALID, HANDLE_TYPE,
-            "culv_vk_dma_buf_desc.handle has type %d; a bridge takes DMA_BUF_FD, and CUDA maps the other types without one",
-            (int)d->handle.type);
+    CULVI_DMA_BUF_FAIL_IF(wrong != NULL, b, INVALID, VALUE, "culv_vk_dma_buf_desc: %s", wrong);
+    CULVI_DMA_BUF_FAIL_IF(d->width == 0 || d->height == 0, b, INVALID, EXTENT,
+                          "culv_vk_dma_buf_desc: the extent is %" PRIu32 " x %" PRIu32, d->width,
+                          d->height);
+    CULVI_DMA_BUF_FAIL_IF(
+        b->imported && d->handle.type != CULV_HANDLE_DMA_BUF_FD, b, INVALID, HANDLE_TYPE,
+        "culv_vk_dma_buf_desc.handle has type %d; a bridge takes DMA_BUF_FD, and CUDA maps the other types without one",
+        (int)d->handle.type);
     culv_result result = find_format(b);
     return result == CULV_OK && b->imported ? check_planes(b) : result;
 }
@@ -231,34 +224,28 @@ static culv_result check_given(const culv_vk_dma_buf_bridge *b,
         culvi_dma_buf_find_modifier(list, count, d->modifier);
     VkExternalMemoryFeatureFlags features = 0;
     VkExtent3D most;
-    if (!copies(m, d->direction))
-        return CULVI_DMA_BUF_FAIL(
-            b, UNSUPPORTED, MODIFIER,
-            "'%s' %s no images of the format %s with the modifier %#" PRIx64
-            "; agree with the other side on one of culv_drm_format_info::modifiers",
-            culvi_x_vk_name(&b->vk).text, m == NULL ? "has" : "copies", b->format.name,
-            d->modifier);
-    if (m->drmFormatModifierPlaneCount != d->num_planes)
-        return CULVI_DMA_BUF_FAIL(b, INVALID, MODIFIER,
-                                  "culv_vk_dma_buf_desc.num_planes is %" PRIu32
-                                  ", but images of the format %s with the modifier %#" PRIx64
-                                  " have %" PRIu32 " memory planes",
-                                  d->num_planes, b->format.name, d->modifier,
-                                  m->drmFormatModifierPlaneCount);
+    CULVI_DMA_BUF_FAIL_IF(!copies(m, d->direction), b, UNSUPPORTED, MODIFIER,
+                          "'%s' %s no images of the format %s with the modifier %#" PRIx64
+                          "; agree with the other side on one of culv_drm_format_info::modifiers",
+                          culvi_x_vk_name(&b->vk).text, m == NULL ? "has" : "copies",
+                          b->format.name, d->modifier);
+    CULVI_DMA_BUF_FAIL_IF(m->drmFormatModifierPlaneCount != d->num_planes, b, INVALID, MODIFIER,
+                          "culv_vk_dma_buf_desc.num_planes is %" PRIu32
+                          ", but images of the format %s with the modifier %#" PRIx64
+                          " have %" PRIu32 " memory planes",
+                          d->num_planes, b->format.name, d->modifier,
+                          m->drmFormatModifierPlaneCount);
     CULVI_X_TRY(culvi_dma_buf_ask(&b->vk, b->label, (VkFormat)b->format.vk_format, m, d->direction,
                                   &features, &most));
-    if (most.width == 0)
-        return CULVI_DMA_BUF_FAIL(
-            b, UNSUPPORTED, MODIFIER,
-            "'%s' lists the modifier %#" PRIx64
-            " for the format %s, but has no such images that are dma-bufs to copy %s",
-            culvi_x_vk_name(&b->vk).text, d->modifier, b->format.name,
-            d->direction == CULV_VK_DMA_BUF_IN ? "from" : "to");
-    if (!(features & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
-        return CULVI_DMA_BUF_FAIL(
-            b, UNSUPPORTED, NOT_EXPORTABLE,
-            "'%s' imports no dma-buf of the format %s with the modifier %#" PRIx64,
-            culvi_x_vk_name(&b->vk).text, b->format.name, d->modifier);
+    CULVI_DMA_BUF_FAIL_IF(most.width == 0, b, UNSUPPORTED, MODIFIER,
+                          "'%s' lists the modifier %#" PRIx64
+                          " for the format %s, but has no such images that are dma-bufs to copy %s",
+                          culvi_x_vk_name(&b->vk).text, d->modifier, b->format.name,
+                          d->direction == CULV_VK_DMA_BUF_IN ? "from" : "to");
+    CULVI_DMA_BUF_FAIL_IF(!(features & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT), b, UNSUPPORTED,
+                          NOT_EXPORTABLE,
+                          "'%s' imports no dma-buf of the format %s with the modifier %#" PRIx64,
+                          culvi_x_vk_name(&b->vk).text, b->format.name, d->modifier);
     if (d->width <= most.width && d->height <= most.height) return CULV_OK;
     return CULVI_DMA_BUF_FAIL(b, UNSUPPORTED, EXTENT,
                               "%" PRIu32 " x %" PRIu32 " texels are more than the %" PRIu32

@@ -51,10 +51,9 @@ culv_result culvi_dma_buf_wait(const culv_vk_dma_buf_bridge *b, uint64_t timeout
         if (n > 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
             return culvi_x_fail_os(b->device, b->label, CULV_ERROR_DRIVER, n > 0 ? EIO : errno,
                                    "poll", "the dma-buf does not tell when the others are done");
-        if (left == 0)
-            return CULVI_DMA_BUF_FAIL(
-                b, TIMEOUT, NOT_READY,
-                "the others are not done with the dma-buf yet; wait longer, or show the frame before");
+        CULVI_DMA_BUF_FAIL_IF(
+            left == 0, b, TIMEOUT, NOT_READY,
+            "the others are not done with the dma-buf yet; wait longer, or show the frame before");
     }
 }
 
@@ -108,9 +107,9 @@ static culv_result from_dma_buf(const culv_vk_dma_buf_bridge *b, VkSemaphore sem
     const VkResult r = import(b->vk.d.device, &info);
     if (r == VK_SUCCESS) return CULV_OK; /* the fd is the driver's now */
     close(file.fd);
-    return culvi_x_fail_vk(&b->vk, b->label, r, "vkImportSemaphoreFdKHR",
-                           CULV_REASON_HANDLE_REFUSED,
-                           "the fences of the dma-buf could not be given to the semaphore");
+    return culvi_x_vk_result(&b->vk, b->label, r, "vkImportSemaphoreFdKHR",
+                             CULV_REASON_HANDLE_REFUSED,
+                             "the fences of the dma-buf could not be given to the semaphore");
 }
 
 static culv_result to_dma_buf(const culv_vk_dma_buf_bridge *b, VkSemaphore semaphore)
@@ -129,10 +128,9 @@ static culv_result to_dma_buf(const culv_vk_dma_buf_bridge *b, VkSemaphore semap
     sync_file file = {.flags = b->d.direction == CULV_VK_DMA_BUF_IN ? SYNC_READ : SYNC_WRITE,
                       .fd = -1};
     const VkResult r = export(b->vk.d.device, &info, &file.fd);
-    if (r != VK_SUCCESS)
-        return culvi_x_fail_vk(
-            &b->vk, b->label, r, "vkGetSemaphoreFdKHR", CULV_REASON_NOT_EXPORTABLE,
-            "the semaphore's fence could not be exported; create it with VkExportSemaphoreCreateInfo, handleTypes SYNC_FD");
+    CULVI_X_TRY(culvi_x_vk_result(
+        &b->vk, b->label, r, "vkGetSemaphoreFdKHR", CULV_REASON_NOT_EXPORTABLE,
+        "the semaphore's fence could not be exported; create it with VkExportSemaphoreCreateInfo, handleTypes SYNC_FD"));
     if (file.fd < 0) return CULV_OK; /* it has been signaled: nobody has to wait */
     if (ioctl(b->info.handle.value.fd, IMPORT, &file) != 0)
         result = fail_ioctl(b, "DMA_BUF_IOCTL_IMPORT_SYNC_FILE");

@@ -46,19 +46,18 @@ static culv_result create(culv_vk_dma_buf_bridge *b, const void *layout,
     }
     b->image = VK_NULL_HANDLE;
     if (r == VK_ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT) return bad_layout(b);
-    return culvi_x_fail_vk(&b->vk, b->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
-                           "no VkImage of %" PRIu32 " x %" PRIu32
-                           " texels of %s could be made for a dma-buf",
-                           b->d.width, b->d.height, b->format.name);
+    return culvi_x_vk_result(&b->vk, b->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
+                             "no VkImage of %" PRIu32 " x %" PRIu32
+                             " texels of %s could be made for a dma-buf",
+                             b->d.width, b->d.height, b->format.name);
 }
 
 static culv_result bind(culv_vk_dma_buf_bridge *b)
 {
     const VkResult r =
         CULVI_X_VK(&b->vk, vkBindImageMemory)(b->vk.d.device, b->image, b->memory, 0);
-    if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_x_fail_vk(&b->vk, b->label, r, "vkBindImageMemory", CULV_REASON_DRIVER_REFUSED,
-                           "the dma-buf's image could not be bound to its memory");
+    return culvi_x_vk_result(&b->vk, b->label, r, "vkBindImageMemory", CULV_REASON_DRIVER_REFUSED,
+                             "the dma-buf's image could not be bound to its memory");
 }
 
 static culv_result import(culv_vk_dma_buf_bridge *b)
@@ -79,12 +78,10 @@ static culv_result import(culv_vk_dma_buf_bridge *b)
     CULVI_X_TRY(culv_handle_dup(&b->d.handle, &b->info.handle));
     CULVI_X_TRY(create(b, &layout, &needs));
     const uint64_t size = culvi_dma_buf_size(b->d.handle.value.fd);
-    if (size < needs.size)
-        return CULVI_DMA_BUF_FAIL(
-            b, INVALID, SIZE,
-            "the dma-buf has %" PRIu64
-            " bytes, but such an image, with its offsets and pitches, needs %" PRIu64,
-            size, (uint64_t)needs.size);
+    CULVI_DMA_BUF_FAIL_IF(size < needs.size, b, INVALID, SIZE,
+                          "the dma-buf has %" PRIu64
+                          " bytes, but such an image, with its offsets and pitches, needs %" PRIu64,
+                          size, (uint64_t)needs.size);
     m.handle = b->d.handle;
     m.size = needs.size;
     m.image = b->image;
@@ -117,9 +114,9 @@ static culv_result allocate(culv_vk_dma_buf_bridge *b, const VkMemoryRequirement
         CULVI_X_VK(&b->vk, vkAllocateMemory)(b->vk.d.device, &info, b->vk.callbacks, &b->memory);
     if (r == VK_SUCCESS) return CULV_OK;
     b->memory = VK_NULL_HANDLE;
-    return culvi_x_fail_vk(&b->vk, b->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
-                           "no memory of %" PRIu64 " bytes for a dma-buf",
-                           (uint64_t)info.allocationSize);
+    return culvi_x_vk_result(&b->vk, b->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
+                             "no memory of %" PRIu64 " bytes for a dma-buf",
+                             (uint64_t)info.allocationSize);
 }
 
 /* What Vulkan chose. */
@@ -131,10 +128,9 @@ static culv_result look(culv_vk_dma_buf_bridge *b)
     VkDrmFormatModifierPropertiesEXT *list = NULL;
     const VkResult r = CULVI_X_VK(&b->vk, vkGetImageDrmFormatModifierPropertiesEXT)(
         b->vk.d.device, b->image, &chosen);
-    if (r != VK_SUCCESS)
-        return culvi_x_fail_vk(&b->vk, b->label, r, "vkGetImageDrmFormatModifierPropertiesEXT",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "Vulkan does not say which modifier it chose");
+    CULVI_X_TRY(culvi_x_vk_result(&b->vk, b->label, r, "vkGetImageDrmFormatModifierPropertiesEXT",
+                                  CULV_REASON_DRIVER_REFUSED,
+                                  "Vulkan does not say which modifier it chose"));
     CULVI_X_TRY(culvi_dma_buf_modifiers(&b->vk, b->label, b->info.format, &count, &list));
     const VkDrmFormatModifierPropertiesEXT *m =
         culvi_dma_buf_find_modifier(list, count, chosen.drmFormatModifier);

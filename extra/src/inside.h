@@ -29,20 +29,27 @@
 
 /* Errors --------------------------------------------------------------------------------------- */
 
-/* Records and logs an error and returns its class: a driver's answer that has a class of its own
- * here. `device` and `object`, the label of what is at fault, may be NULL. */
-culv_result culvi_x_fail_native(culv_device *device, const char *object, culv_result result,
-                                culv_reason reason, CUresult code, const char *call,
-                                const char *format, ...) CULVI_X_PRINTF(7, 8);
+/* Records and logs an error and returns its class. `device` and `object`, the label of what is at
+ * fault, may be NULL. */
+culv_result culvi_x_fail_as(culv_device *device, const char *object, culv_result result,
+                            culv_reason reason, culv_native_api api, int64_t code, const char *call,
+                            const char *format, ...) CULVI_X_PRINTF(8, 9);
 /* No driver's answer. */
 #define culvi_x_fail(device, object, result, reason, ...)                                          \
-    culvi_x_fail_native(device, object, result, reason, CUDA_SUCCESS, NULL, __VA_ARGS__)
-/* A driver's answer, whose class Culvert knows. `refused` is the reason where the code has none. */
-#define culvi_x_fail_cuda(device, object, code, call, refused, ...)                                \
-    culvi_x_fail_native(device, object, CULV_OK, refused, code, call, __VA_ARGS__)
+    culvi_x_fail_as(device, object, result, reason, CULV_NATIVE_NONE, 0, "", __VA_ARGS__)
+/* A driver's answer that has a class of its own here. */
+#define culvi_x_fail_native(device, object, result, reason, code, call, ...)                       \
+    culvi_x_fail_as(device, object, result, reason, CULV_NATIVE_CUDA, code, call, __VA_ARGS__)
+/* What a driver's answer is: CULV_OK, or its error, whose class Culvert knows. `refused` is the
+ * reason where the code has none. */
+#define culvi_x_result(device, object, code, call, refused, ...)                                   \
+    ((code) == CUDA_SUCCESS                                                                        \
+         ? CULV_OK                                                                                 \
+         : culvi_x_fail_native(device, object, CULV_OK, refused, code, call, __VA_ARGS__))
 /* The system's, with the reason OS. */
-culv_result culvi_x_fail_os(culv_device *device, const char *object, culv_result result, int error,
-                            const char *call, const char *what);
+#define culvi_x_fail_os(device, object, result, error, call, what)                                 \
+    culvi_x_fail_as(device, object, result, CULV_REASON_OS, CULV_NATIVE_OS, error, call,           \
+                    "%s: %s answered %d", what, call, error)
 culv_result culvi_x_fail_null(culv_device *device, const char *call, const char *name);
 culv_result culvi_x_fail_host_memory(culv_device *device, const char *object);
 
@@ -119,15 +126,14 @@ culv_device_caps culvi_x_caps(const culv_device *device);
         (device),                                                                                  \
         &(culv_addon_object_desc){.struct_size = sizeof(culv_addon_object_desc), __VA_ARGS__},     \
         (out))
-/* Makes a call in the device's context: `result` is its result, or why there is no context. */
+/* Declares `result`, which is the call's in the device's context, or why there is no context. */
 #define CULVI_X_INSIDE(result, device, call)                                                       \
-    do {                                                                                           \
-        uint64_t inside_;                                                                          \
-        (result) = culv_device_enter((device), 0, &inside_);                                       \
-        if ((result) != CULV_OK) break;                                                            \
-        (result) = (call);                                                                         \
-        culv_device_leave((device), inside_);                                                      \
-    } while (0)
+    uint64_t result##_scope;                                                                       \
+    culv_result result = culv_device_enter((device), 0, &result##_scope);                          \
+    if (result == CULV_OK) {                                                                       \
+        result = (call);                                                                           \
+        culv_device_leave((device), result##_scope);                                               \
+    }
 /* Declares `r`, the driver's answer to `call` in the device's context; returns if there is none. */
 #define CULVI_X_CU_INSIDE(r, device, call)                                                         \
     uint64_t r##_scope;                                                                            \
@@ -171,20 +177,8 @@ void culvi_x_at_lock(bool before);
 #    else
 #        define culvi_x_at_lock(before) ((void)(before))
 #    endif
-/* The thread is not cancelled (pthread_cancel) meanwhile. */
-void culvi_x_condition_wait(pthread_cond_t *condition, culvi_x_mutex *mutex);
-/* Differs from thread to thread. */
-const void *culvi_x_thread(void);
 /* Bytes of a page of host memory. */
 uint64_t culvi_x_page_size(void);
-/* Whether the process can read host memory there. False too where the system does not tell. */
-bool culvi_x_host_readable(uint64_t address);
-/* After the first call succeeded, culvi_x_generation() in a child of fork() is another one than in
- * its parent. It costs a load. False: out of memory. */
-bool culvi_x_generation_watch(void);
-uint32_t culvi_x_generation(void);
-/* Asks for large pages under [memory, memory + size), where the system has them. */
-void culvi_x_want_large_pages(void *memory, size_t size);
 /* 0 if the process can open one more file; otherwise the system's error. */
 int culvi_x_files_left(void);
 /* No program that this one starts inherits the file descriptor. */

@@ -33,7 +33,12 @@ static const struct {
     {CULV_HANDLE_OPAQUE_FD, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR},
 #endif
     {CULV_HANDLE_FABRIC, CU_FABRIC}};
-enum { TYPES = sizeof types / sizeof types[0] };
+enum {
+    TYPES = sizeof types / sizeof types[0],
+    /* Bits of the types of all systems. */
+    ANYWHERE = 1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_OPAQUE_WIN32 |
+               1 << CULV_HANDLE_OPAQUE_WIN32_KMT | FABRIC_BIT
+};
 
 static unsigned to_cuda(uint32_t bits)
 {
@@ -45,15 +50,13 @@ static unsigned to_cuda(uint32_t bits)
 
 static culv_result check_desc(culv_device *device, const culv_pool_desc *d)
 {
-    const uint32_t anywhere = 1u << CULV_HANDLE_OPAQUE_FD | 1u << CULV_HANDLE_OPAQUE_WIN32 |
-                              1u << CULV_HANDLE_OPAQUE_WIN32_KMT | FABRIC_BIT;
     uint32_t here = 0;
     for (int i = 0; i < TYPES - 1; i++)
         here |= 1u << types[i].type;
     if (d->handle_types & ~here)
         return culvi_x_fail(
             device, d->label,
-            d->handle_types & ~anywhere ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+            d->handle_types & ~(uint32_t)ANYWHERE ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
             CULV_REASON_HANDLE_TYPE,
             "culv_pool_desc.handle_types is %#" PRIx32 "; the types of this system are %#" PRIx32
             ", and `fabric` asks for fabric handles",
@@ -63,15 +66,7 @@ static culv_result check_desc(culv_device *device, const culv_pool_desc *d)
         CULV_REASON_VALUE,
         "culv_pool_desc.fabric is %d; it is CULV_FABRIC_NO, CULV_FABRIC_TRY or CULV_FABRIC_REQUIRED",
         (int)d->fabric);
-    CULVI_X_REFUSE_IF(
-        d->security_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32),
-        device, d->label, CULV_REASON_VALUE,
-        "culv_pool_desc.security_attributes is given, but it is only for OPAQUE_WIN32 handles, which handle_types lacks");
-    if (d->max_size <= SIZE_MAX) return CULV_OK;
-    return culvi_x_fail(device, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                        "culv_pool_desc.max_size is %" PRIu64
-                        ", which is more than the address space has",
-                        d->max_size);
+    return CULV_OK;
 }
 
 /* Runs in the device's context. *out: the CUmemAllocationHandleTypes of the device's pools. */
@@ -88,10 +83,9 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
     if (r == CUDA_SUCCESS)
         r = CULV_CUDA(device)->cuDeviceGetAttribute(
             &handles, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, (CUdevice)caps.ordinal);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked for the memory pools of '%s'", caps.name);
+    CULVI_X_TRY(culvi_x_result(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                               "the driver could not be asked for the memory pools of '%s'",
+                               caps.name));
     *out = (unsigned)handles;
     if (pools) return CULV_OK;
     return culvi_x_fail(
@@ -99,23 +93,12 @@ static culv_result check_device(culv_device *device, const char *label, unsigned
         "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)", caps.name);
 }
 
-static culv_result check_supported(const culv_pool *pool, unsigned supported)
-{
-    if ((to_cuda(pool->handle_types) & ~supported) == 0) return CULV_OK;
-    return culvi_x_fail(
-        pool->device, pool->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-        "culv_pool_desc.handle_types (with fabric: bit %d) is %#" PRIx32
-        ", but pools of '%s' are exported only as CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
-        (int)CULV_HANDLE_FABRIC, pool->handle_types, culvi_x_caps(pool->device).name, supported);
-}
-
 static int32_t release(void *user, const char **call)
 {
     culv_pool *pool = user;
     *call = "cuMemPoolDestroy";
     if (atomic_load(&pool->broken)) return CUDA_SUCCESS;
-    const CUresult r = CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
-    if (r == CUDA_SUCCESS) return CUDA_SUCCESS;
+    if (CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool) == CUDA_SUCCESS) return CUDA_SUCCESS;
     /* It is the process's, not the context's: once more, even if an error was told that stays. */
     return (int32_t)CULV_CUDA(pool->device)->cuMemPoolDestroy(pool->pool);
 }
@@ -130,23 +113,16 @@ static CUresult export(culv_pool *pool, void *place, unsigned type)
 }
 
 /* Runs in the device's context. Nothing is left after an error, of *call. */
-static CUresult make(culv_pool *pool, const culv_pool_desc *d, const char **call)
+static CUresult make(culv_pool *pool, const char **call)
 {
     const culv_cuda_api *cuda = CULV_CUDA(pool->device);
-    cuuint64_t threshold = d->release_threshold;
-    CUmemPoolProps props = {
-        .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .handleTypes = (CUmemAllocationHandleType)to_cuda(pool->handle_types),
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = culvi_x_caps(pool->device).ordinal},
-        .maxSize = (size_t)d->max_size};
+    CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                            .handleTypes = (CUmemAllocationHandleType)to_cuda(pool->handle_types),
+                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
+                                         .id = culvi_x_caps(pool->device).ordinal}};
 #ifdef _WIN32
     SECURITY_ATTRIBUTES own = {.nLength = sizeof own}; /* this user's default descriptor */
-    if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
-        const void *theirs = d->security_attributes;
-        props.win32SecurityAttributes = &own;
-        if (theirs != NULL)
-            memcpy(&props.win32SecurityAttributes, &theirs, sizeof theirs); /* only read */
-    }
+    if (pool->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) props.win32SecurityAttributes = &own;
 #endif
     atomic_store(&pool->broken, false);
     *call = "cuMemPoolCreate";
@@ -157,10 +133,6 @@ static CUresult make(culv_pool *pool, const culv_pool_desc *d, const char **call
         uint8_t bytes[64];
         *call = "cuMemPoolExportToShareableHandle";
         r = export(pool, bytes, CU_FABRIC);
-    }
-    if (r == CUDA_SUCCESS && threshold != 0) {
-        *call = "cuMemPoolSetAttribute";
-        r = cuda->cuMemPoolSetAttribute(pool->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
     }
     const char *ignored;
     if (r != CUDA_SUCCESS) CULVI_X_RELEASE(release(pool, &ignored));
@@ -176,8 +148,7 @@ static culv_result check_left(const culv_pool *pool, const char *call)
                            "the process has no file descriptor left for a memory pool");
 }
 
-static culv_result refuse(const culv_pool *pool, const culv_pool_desc *d, CUresult r,
-                          const char *call)
+static culv_result refuse(const culv_pool *pool, CUresult r, const char *call)
 {
     if (pool->handle_types & FABRIC_BIT &&
         (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED))
@@ -187,11 +158,8 @@ static culv_result refuse(const culv_pool *pool, const culv_pool_desc *d, CUresu
             call, culvi_x_caps(pool->device).name, (int)r);
     culv_result left = pool->handle_types != 0 ? check_left(pool, call) : CULV_OK;
     if (left != CULV_OK) return left;
-    return culvi_x_fail_cuda(pool->device, pool->label, r, call,
-                             d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-                             "a memory pool could not be made%s",
-                             d->max_size != 0 ? " (culv_pool_desc.max_size came with CUDA 12.2)"
-                                              : "");
+    return culvi_x_result(pool->device, pool->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                          "a memory pool could not be made");
 }
 
 /* Runs in the device's context. With a fabric handle, if that works and is asked for. */
@@ -206,14 +174,19 @@ static culv_result make_either(culv_pool *pool, const culv_pool_desc *d)
     if (required || (d->fabric == CULV_FABRIC_TRY && culvi_x_caps(pool->device).vmm_fabric &&
                      supported & CU_FABRIC))
         pool->handle_types |= FABRIC_BIT;
-    CULVI_X_TRY(check_supported(pool, supported));
-    CUresult r = make(pool, d, &call);
+    CULVI_X_UNSUPPORTED_IF(
+        to_cuda(pool->handle_types) & ~supported, pool->device, pool->label,
+        CULV_REASON_HANDLE_TYPE,
+        "culv_pool_desc.handle_types (with fabric: bit %d) is %#" PRIx32
+        ", but pools of '%s' are exported only as CUmemAllocationHandleType bits %#x (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
+        (int)CULV_HANDLE_FABRIC, pool->handle_types, culvi_x_caps(pool->device).name, supported);
+    CUresult r = make(pool, &call);
     if (!required && pool->handle_types & FABRIC_BIT &&
         (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)) {
         pool->handle_types = d->handle_types;
-        r = make(pool, d, &call);
+        r = make(pool, &call);
     }
-    if (r != CUDA_SUCCESS) return refuse(pool, d, r, call);
+    if (r != CUDA_SUCCESS) return refuse(pool, r, call);
     CULVI_X_TRY_OR(CULVI_X_OBJECT(pool->device, &pool->object, .kind = "memory pool",
                                   .label = pool->label, .release = release, .free = culvi_x_free,
                                   .user = pool),
@@ -231,7 +204,6 @@ culv_result culv_pool_create(culv_device *device, const culv_pool_desc *desc, cu
     CULVI_X_NEW(culv_pool, pool, device, d.label);
     pool->device = device;
     culvi_x_label_set(pool->label, d.label);
-    culv_result result;
     CULVI_X_INSIDE(result, device, make_either(pool, &d));
     CULVI_X_TRY_OR(result, culvi_x_free(pool));
     *out = pool;
@@ -280,10 +252,8 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
         at++;
     if (at == TYPES)
         return culvi_x_fail(pool->device, pool->label,
-                            type == CULV_HANDLE_OPAQUE_FD || type == CULV_HANDLE_OPAQUE_WIN32 ||
-                                    type == CULV_HANDLE_OPAQUE_WIN32_KMT
-                                ? CULV_ERROR_UNSUPPORTED
-                                : CULV_ERROR_INVALID,
+                            (uint32_t)type < 32 && ANYWHERE >> type & 1 ? CULV_ERROR_UNSUPPORTED
+                                                                        : CULV_ERROR_INVALID,
                             CULV_REASON_HANDLE_TYPE,
                             "culv_pool_export_dup: type is %d, as which no pool is exported here",
                             (int)type);
@@ -300,9 +270,8 @@ culv_result culv_pool_export_dup(culv_pool *pool, culv_handle_type type, culv_ha
                                            : CULV_OK);
     CULVI_X_TRY(note_shared(pool));
     CULVI_X_CU_INSIDE(r, pool->device, export(pool, &handle.value, types[at].cuda));
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(pool->device, pool->label, r, "cuMemPoolExportToShareableHandle",
-                                 CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported");
+    CULVI_X_TRY(culvi_x_result(pool->device, pool->label, r, "cuMemPoolExportToShareableHandle",
+                               CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported"));
     if (type == CULV_HANDLE_OPAQUE_FD) culvi_x_keep_private(handle.value.fd);
     atomic_store(&pool->exported, true);
     *out = handle;
@@ -319,18 +288,16 @@ static culv_result export_pointer(const culv_pool *pool, CUdeviceptr pointer,
     void *value = &found;
     /* That it is of this pool: the driver's own refusal would not say so. */
     CUresult r = cuda->cuPointerGetAttributes(1, &attribute, &value, pointer);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer);
+    CULVI_X_TRY(culvi_x_result(
+        pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+        "the driver could not be asked which pool %#" PRIx64 " belongs to", (uint64_t)pointer));
     CULVI_X_REFUSE_IF(
         found != pool->pool, pool->device, pool->label, CULV_REASON_VALUE,
         "culv_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
         found == NULL ? "not memory of a pool; culv_pointer_get_info() says what it is"
                       : "memory of another pool");
     r = cuda->cuMemPoolExportPointer(out, pointer);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         pool->device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
         "memory at %#" PRIx64
         " could not be exported; pass the start of an allocation that is not freed",
@@ -351,7 +318,6 @@ culv_result culv_pool_export_pointer(culv_pool *pool, CUdeviceptr pointer,
     CULVI_X_REFUSE_IF(
         !atomic_load(&pool->exported), pool->device, pool->label, CULV_REASON_NOT_READY,
         "culv_pool_export_pointer: the pool was not exported yet; CUDA exports pointers only from a pool that was shared before (cuda.h): call culv_pool_export_dup() first");
-    culv_result result;
     CULVI_X_INSIDE(result, pool->device, export_pointer(pool, pointer, &data));
     if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
     return result;

@@ -19,8 +19,8 @@ culv_result culv_check_multicast(culv_device *device)
     return check_device(device, NULL);
 }
 
-culv_result culvi_multicast_fail(culv_device *device, const char *label, CUresult r,
-                                 const char *call, const char *what)
+culv_result culvi_multicast_result(culv_device *device, const char *label, CUresult r,
+                                   const char *call, const char *what)
 {
     if (r == CUDA_ERROR_SYSTEM_NOT_READY)
         return culvi_x_fail_native(
@@ -32,7 +32,7 @@ culv_result culvi_multicast_fail(culv_device *device, const char *label, CUresul
             device, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, r, call,
             "%s: %s of '%s' answered CUDA_ERROR_ILLEGAL_STATE: the system's configuration is in an illegal state; see that it is valid and that all of the driver's daemons run, then make the object anew",
             what, call, culvi_x_caps(device).name);
-    return culvi_x_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED, "%s", what);
+    return culvi_x_result(device, label, r, call, CULV_REASON_DRIVER_REFUSED, "%s", what);
 }
 
 static culv_result check_opt_in(culv_device *device, uint32_t opt_in, const char *label,
@@ -78,9 +78,9 @@ static culv_result ask_granularity(culv_device *device, const char *label,
     size_t bytes = 0;
     CUresult r = CULV_CUDA(device)->cuMulticastGetGranularity(&bytes, prop, which);
     if (r != CUDA_SUCCESS || bytes == 0)
-        return culvi_multicast_fail(device, label, r != CUDA_SUCCESS ? r : CUDA_ERROR_UNKNOWN,
-                                    "cuMulticastGetGranularity",
-                                    "the granularity of multicast objects could not be queried");
+        return culvi_multicast_result(device, label, r != CUDA_SUCCESS ? r : CUDA_ERROR_UNKNOWN,
+                                      "cuMulticastGetGranularity",
+                                      "the granularity of multicast objects could not be queried");
     *out = bytes;
     return CULV_OK;
 }
@@ -88,41 +88,34 @@ static culv_result ask_granularity(culv_device *device, const char *label,
 culv_result culv_multicast_get_granularity(culv_device *device, const culv_multicast_desc *desc,
                                            uint64_t *minimum, uint64_t *recommended)
 {
-    uint64_t least = 0, best = 0;
+    static const CUmulticastGranularity_flags which[] = {CU_MULTICAST_GRANULARITY_MINIMUM,
+                                                         CU_MULTICAST_GRANULARITY_RECOMMENDED};
+    uint64_t *const out[] = {minimum, recommended};
+    uint64_t asked[2] = {0, 0};
     CULVI_X_REQUIRE_WITH(device, device, desc);
     CULVI_X_READ(device, culv_multicast_desc, d, desc);
     CULVI_X_TRY(check_desc(device, &d));
     const CUmulticastObjectProp prop = to_cuda(d.num_devices, 0, d.handle_types);
-    culv_result result = CULV_OK;
-    if (minimum != NULL)
-        CULVI_X_INSIDE(
-            result, device,
-            ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &least));
-    if (recommended != NULL && result == CULV_OK)
-        CULVI_X_INSIDE(
-            result, device,
-            ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED, &best));
-    CULVI_X_TRY(result);
-    if (minimum != NULL) *minimum = least;
-    if (recommended != NULL) *recommended = best;
+    for (int i = 0; i < 2; i++) {
+        if (out[i] == NULL) continue;
+        CULVI_X_INSIDE(result, device,
+                       ask_granularity(device, d.label, &prop, which[i], &asked[i]));
+        CULVI_X_TRY(result);
+    }
+    for (int i = 0; i < 2; i++)
+        if (out[i] != NULL) *out[i] = asked[i];
     return CULV_OK;
 }
 
-/* An object without an allocation. NULL: recorded. */
-static culv_multicast *new_object(culv_device *device, const char *label, uint32_t num_devices)
+/* An object without an allocation. */
+static void begin(culv_multicast *m, culv_device *device, const char *label, uint32_t num_devices)
 {
-    culv_multicast *m = culvi_x_alloc(sizeof *m);
-    if (m == NULL) {
-        (void)culvi_x_fail_host_memory(device, label);
-        return NULL;
-    }
     culvi_x_mutex_init(&m->lock);
     m->device = device;
     m->num_devices = num_devices;
     atomic_init(&m->missing, num_devices);
     m->info = culv_vmm_allocation_info_init();
     culvi_x_label_set(m->label, label);
-    return m;
 }
 
 static void free_object(culv_multicast *m)
@@ -138,11 +131,6 @@ static void note_added(culv_multicast *m, uint32_t count)
     culv_vmm_allocation_own(m->allocation, "culv_multicast_destroy", atomic_load(&m->missing));
 }
 
-static uint64_t up(uint64_t size, uint64_t granularity)
-{
-    return (size + granularity - 1) / granularity * granularity;
-}
-
 /* Runs in the device's context. */
 static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
 {
@@ -150,24 +138,19 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d)
     CUmulticastObjectProp prop = to_cuda(d->num_devices, d->size, d->handle_types);
     CULVI_X_TRY(ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM,
                                 &m->granularity));
-    uint64_t granularity = m->granularity;
-    if (d->recommended_granularity != 0)
-        CULVI_X_TRY(ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED,
-                                    &granularity));
-    CULVI_X_REFUSE_IF(d->size > SIZE_MAX - (granularity - 1), device, d->label, CULV_REASON_SIZE,
+    CULVI_X_REFUSE_IF(d->size > SIZE_MAX - (m->granularity - 1), device, d->label, CULV_REASON_SIZE,
                       "culv_multicast_desc.size is %" PRIu64
                       " bytes, which cannot be rounded up to the granularity of %" PRIu64,
-                      d->size, granularity);
+                      d->size, m->granularity);
     m->info.requested = d->size;
-    m->info.size = up(d->size, granularity);
+    m->info.size = (d->size + m->granularity - 1) / m->granularity * m->granularity;
     m->info.granularity = m->granularity;
     m->info.handle_types = d->handle_types;
     prop.size = (size_t)m->info.size;
     CUmemGenericAllocationHandle handle = 0;
     CUresult r = CULV_CUDA(device)->cuMulticastCreate(&handle, &prop);
-    if (r != CUDA_SUCCESS)
-        return culvi_multicast_fail(device, d->label, r, "cuMulticastCreate",
-                                    "a multicast object could not be made");
+    CULVI_X_TRY(culvi_multicast_result(device, d->label, r, "cuMulticastCreate",
+                                       "a multicast object could not be made"));
     m->info.native_handle = handle;
     CULVI_X_TRY_OR(culv_vmm_allocation_wrap(device, &m->info, d->label, &m->allocation),
                    CULVI_X_RELEASE(CULV_CUDA(device)->cuMemRelease(handle)));
@@ -183,9 +166,8 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
     CULVI_X_REFUSE_IF(d.size == 0, device, d.label, CULV_REASON_SIZE,
                       "culv_multicast_desc.size is 0");
     CULVI_X_TRY(check_desc(device, &d));
-    culv_multicast *m = new_object(device, d.label, d.num_devices);
-    if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;
-    culv_result result;
+    CULVI_X_NEW(culv_multicast, m, device, d.label);
+    begin(m, device, d.label, d.num_devices);
     CULVI_X_INSIDE(result, device, make(m, &d));
     CULVI_X_TRY_OR(result, free_object(m));
     note_added(m, 0);
@@ -209,14 +191,13 @@ culv_result culv_multicast_import(culv_device *device, const culv_multicast_impo
     CULVI_X_REQUIRE_WITH2(device, device, desc, out);
     CULVI_X_READ(device, culv_multicast_import_desc, d, desc);
     CULVI_X_TRY(check_import(device, &d));
-    culv_multicast *m = new_object(device, d.label, d.num_devices);
-    if (m == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    CULVI_X_NEW(culv_multicast, m, device, d.label);
+    begin(m, device, d.label, d.num_devices);
     const CUmulticastObjectProp prop = to_cuda(d.num_devices, d.size, 0);
     culv_vmm_import_desc memory = culv_vmm_import_desc_init();
     memory.handle = d.handle;
     memory.size = d.size;
     memory.label = d.label;
-    culv_result result;
     CULVI_X_INSIDE(
         result, device,
         ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &m->granularity));
@@ -268,9 +249,8 @@ static culv_result add(culv_multicast *m, culv_device *device)
     CULVI_X_CU_INSIDE(
         r, m->device,
         CULV_CUDA(m->device)->cuMulticastAddDevice(m->info.native_handle, (CUdevice)caps.ordinal));
-    if (r != CUDA_SUCCESS)
-        return culvi_multicast_fail(m->device, m->label, r, "cuMulticastAddDevice",
-                                    "a device could not be added to the multicast object");
+    CULVI_X_TRY(culvi_multicast_result(m->device, m->label, r, "cuMulticastAddDevice",
+                                       "a device could not be added to the multicast object"));
     m->members[m->num_members++] = caps;
     note_added(m, 1);
     return CULV_OK;

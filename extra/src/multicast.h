@@ -33,9 +33,9 @@ struct culv_multicast {
     culvi_binding *bindings;
 };
 
-/* culvi_x_fail_cuda(), with its own messages for what is not set up on the system. */
-culv_result culvi_multicast_fail(culv_device *device, const char *label, CUresult r,
-                                 const char *call, const char *what);
+/* As culvi_x_result(), with its own messages for what is not set up on the system. */
+culv_result culvi_multicast_result(culv_device *device, const char *label, CUresult r,
+                                   const char *call, const char *what);
 /* Whether both are served by one driver. */
 bool culvi_multicast_same_driver(culv_device *a, culv_device *b);
 /* Unbinds everything and reports no error. `entered`: in the device's context; otherwise it is

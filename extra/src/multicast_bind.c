@@ -2,21 +2,16 @@
 /* What is bound to a multicast object. */
 #include "multicast.h"
 
-static culv_result check_ready(const culv_multicast *m, const char *call)
-{
-    const uint32_t missing = atomic_load(&m->missing);
-    if (missing == 0) return CULV_OK;
-    return culvi_x_fail(
-        m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-        "%s: %" PRIu32 " of the object's %" PRIu32
-        " devices are missing, and the driver would wait for them forever (cuda.h, cuMulticastAddDevice); call culv_multicast_add_device() for each, and culv_multicast_mark_devices_added() for those that other processes have added",
-        call, missing, m->num_devices);
-}
-
 /* `from` is where the memory begins: an offset or an address, named so. */
 static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_t from,
                                uint64_t size, const char *from_name, const char *call)
 {
+    const uint32_t missing = atomic_load(&m->missing);
+    CULVI_X_REFUSE_IF(
+        missing != 0, m->device, m->label, CULV_REASON_NOT_READY,
+        "%s: %" PRIu32 " of the object's %" PRIu32
+        " devices are missing, and the driver would wait for them forever (cuda.h, cuMulticastAddDevice); call culv_multicast_add_device() for each, and culv_multicast_mark_devices_added() for those that other processes have added",
+        call, missing, m->num_devices);
     CULVI_X_REFUSE_IF(size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 ||
                           size % m->granularity != 0,
                       m->device, m->label, CULV_REASON_VALUE,
@@ -95,10 +90,9 @@ static culv_result check_address(const culv_multicast *m, CUdevice device, CUdev
     CUresult r = CULV_CUDA(m->device)->cuPointerGetAttributes(1, &attribute, &value, address);
     if (r == CUDA_ERROR_INVALID_VALUE)
         return CULV_OK; /* nothing is there: the driver says so next */
-    if (r != CUDA_SUCCESS)
-        return culvi_multicast_fail(
-            m->device, m->label, r, "cuPointerGetAttributes",
-            "the driver could not be asked on which device the memory lies");
+    CULVI_X_TRY(
+        culvi_multicast_result(m->device, m->label, r, "cuPointerGetAttributes",
+                               "the driver could not be asked on which device the memory lies"));
     if (ordinal < 0 || ordinal == (int)device) return CULV_OK;
     return culvi_x_fail(m->device, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                         "%s: the memory at %#" PRIx64 " lies on CUDA device %d, and device is %d",
@@ -117,9 +111,8 @@ static culv_result submit(const culv_multicast *m, CUdevice device, uint64_t off
                                       (size_t)from, (size_t)size, 0)
                                 : CULV_CUDA(m->device)->cuMulticastBindAddr(
                                       m->info.native_handle, (size_t)offset, from, (size_t)size, 0);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_multicast_fail(m->device, m->label, r, driver_call,
-                                "memory could not be bound to the multicast object");
+    return culvi_multicast_result(m->device, m->label, r, driver_call,
+                                  "memory could not be bound to the multicast object");
 }
 
 /* The caller holds the object's lock; memory NULL: by the address. */
@@ -131,7 +124,6 @@ static culv_result bind_memory(culv_multicast *m, const culv_uuid *uuid, uint64_
     CULVI_X_TRY(find_member(m, uuid, call, &device));
     CULVI_X_TRY(check_free(m, device, offset, size, call));
     CULVI_X_NEW(culvi_binding, binding, m->device, m->label);
-    culv_result result;
     CULVI_X_INSIDE(result, m->device, submit(m, device, offset, memory, from, size, call));
     CULVI_X_TRY_OR(result, culvi_x_free(binding));
     binding->device = device;
@@ -149,7 +141,6 @@ culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
     CULVI_X_REQUIRE_WITH(multicast, multicast->device, memory);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     CULVI_X_TRY(culv_vmm_allocation_get_info(memory, &info));
-    CULVI_X_TRY(check_ready(multicast, call));
     CULVI_X_TRY(check_place(multicast, offset, memory_offset, size, "memory_offset", call));
     CULVI_X_TRY(check_memory(multicast, &info, memory_offset, size, call));
     culvi_x_mutex_lock(&multicast->lock);
@@ -167,7 +158,6 @@ culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offs
     const culv_device_caps caps = culvi_x_caps(device);
     CULVI_X_REFUSE_IF(address == 0, multicast->device, NULL, CULV_REASON_NULL_ARGUMENT,
                       "%s: address is 0", call);
-    CULVI_X_TRY(check_ready(multicast, call));
     CULVI_X_TRY(check_place(multicast, offset, address, size, "address", call));
     CULVI_X_REFUSE_IF(!culvi_multicast_same_driver(multicast->device, device), device,
                       multicast->label, CULV_REASON_DEVICE_MISMATCH,
@@ -193,9 +183,8 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
     CULVI_X_CU_INSIDE(r, m->device,
                       CULV_CUDA(m->device)->cuMulticastUnbind(m->info.native_handle, device,
                                                               (size_t)offset, (size_t)size));
-    if (r != CUDA_SUCCESS)
-        return culvi_multicast_fail(m->device, m->label, r, "cuMulticastUnbind",
-                                    "memory could not be unbound from the multicast object");
+    CULVI_X_TRY(culvi_multicast_result(m->device, m->label, r, "cuMulticastUnbind",
+                                       "memory could not be unbound from the multicast object"));
     culvi_binding *gone = *link;
     *link = gone->next;
     culvi_x_free(gone);

@@ -75,7 +75,7 @@ static culv_result import(culv_nvsci_buffer *b, const void *object)
                                    CULV_REASON_HANDLE_TYPE, r, "cuImportExternalMemory",
                                    "the driver of '%s' takes no NvSciBuf objects",
                                    culvi_x_caps(device).name);
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         device, b->label, r, "cuImportExternalMemory", CULV_REASON_HANDLE_REFUSED,
         "an NvSciBuf object of %" PRIu64
         " bytes could not be imported; it needs NvSciBufGeneralAttrKey_GpuId with this device's UUID, and drivers of desktop GPUs take none",
@@ -144,11 +144,9 @@ culv_result culv_nvsci_buffer_get_pointer(culv_nvsci_buffer *buffer, CUdeviceptr
         CULVI_X_CU_INSIDE(r, device,
                           CULV_CUDA(device)->cuExternalMemoryGetMappedBuffer(&buffer->pointer,
                                                                              buffer->memory, &d));
-        if (r != CUDA_SUCCESS)
-            return culvi_x_fail_cuda(device, buffer->label, r, "cuExternalMemoryGetMappedBuffer",
-                                     CULV_REASON_DRIVER_REFUSED,
-                                     "%" PRIu64 " bytes of NvSciBuf memory could not be mapped",
-                                     buffer->size);
+        CULVI_X_TRY(culvi_x_result(
+            device, buffer->label, r, "cuExternalMemoryGetMappedBuffer", CULV_REASON_DRIVER_REFUSED,
+            "%" PRIu64 " bytes of NvSciBuf memory could not be mapped", buffer->size));
     }
     *out = buffer->pointer;
     return CULV_OK;
@@ -179,9 +177,8 @@ static culv_result map_array(culv_nvsci_buffer *b, const culv_nvsci_array_desc *
         else
             CULVI_X_RELEASE(cu->cuMipmappedArrayDestroy(arrays));
     }
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(device, b->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                             "the NvSciBuf image could not be mapped as an array");
+    return culvi_x_result(device, b->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                          "the NvSciBuf image could not be mapped as an array");
 }
 
 culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
@@ -195,10 +192,12 @@ culv_result culv_nvsci_buffer_get_array(culv_nvsci_buffer *buffer,
                       "culv_nvsci_array_desc.offset is %" PRIu64 ", and the object has %" PRIu64
                       " bytes",
                       d.offset, buffer->size);
-    culv_result result = CULV_OK;
-    if (buffer->arrays == NULL) CULVI_X_INSIDE(result, device, map_array(buffer, &d));
-    if (result == CULV_OK) *out = buffer->array;
-    return result;
+    if (buffer->arrays == NULL) {
+        CULVI_X_INSIDE(result, device, map_array(buffer, &d));
+        CULVI_X_TRY(result);
+    }
+    *out = buffer->array;
+    return CULV_OK;
 }
 
 /* Sync objects --------------------------------------------------------------------------------- */
@@ -222,9 +221,9 @@ culv_result culv_nvsci_get_sync_attributes(culv_device *device, void *attribute_
                                    "cuDeviceGetNvSciSyncAttributes",
                                    "the driver of '%s' knows no NvSciSync",
                                    culvi_x_caps(device).name);
-    return culvi_x_fail_cuda(device, NULL, r, "cuDeviceGetNvSciSyncAttributes",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the attributes of a sync object could not be asked for");
+    return culvi_x_result(device, NULL, r, "cuDeviceGetNvSciSyncAttributes",
+                          CULV_REASON_DRIVER_REFUSED,
+                          "the attributes of a sync object could not be asked for");
 }
 
 static culv_result import_sync(culv_nvsci_sync *sync, const void *object)
@@ -239,10 +238,9 @@ static culv_result import_sync(culv_nvsci_sync *sync, const void *object)
                                    "cuImportExternalSemaphore",
                                    "the driver of '%s' takes no NvSciSync objects",
                                    culvi_x_caps(device).name);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            device, NULL, r, "cuImportExternalSemaphore", CULV_REASON_HANDLE_REFUSED,
-            "an NvSciSync object could not be imported; make it of culv_nvsci_get_sync_attributes()");
+    CULVI_X_TRY(culvi_x_result(
+        device, NULL, r, "cuImportExternalSemaphore", CULV_REASON_HANDLE_REFUSED,
+        "an NvSciSync object could not be imported; make it of culv_nvsci_get_sync_attributes()"));
     return CULVI_X_OBJECT(device, &sync->object, .kind = "NvSciSync object",
                           .not_suspended = not_suspended);
 }
@@ -290,12 +288,11 @@ static culv_result use(culv_nvsci_sync *sync, bool signals, void *fence, uint32_
         r, device,
         signals ? cu->cuSignalExternalSemaphoresAsync(&sync->semaphore, &signal, 1, stream)
                 : cu->cuWaitExternalSemaphoresAsync(&sync->semaphore, &wait, 1, stream));
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(device, NULL, r,
-                             signals ? "cuSignalExternalSemaphoresAsync"
-                                     : "cuWaitExternalSemaphoresAsync",
-                             CULV_REASON_DRIVER_REFUSED, "a fence of NvSciSync could not be %s",
-                             signals ? "signaled" : "waited for");
+    return culvi_x_result(device, NULL, r,
+                          signals ? "cuSignalExternalSemaphoresAsync"
+                                  : "cuWaitExternalSemaphoresAsync",
+                          CULV_REASON_DRIVER_REFUSED, "a fence of NvSciSync could not be %s",
+                          signals ? "signaled" : "waited for");
 }
 
 culv_result culv_nvsci_sync_signal(culv_nvsci_sync *sync, void *fence, uint32_t flags,

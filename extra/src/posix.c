@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 void *culvi_x_module_open(const char *name, char *why, size_t why_size)
@@ -31,8 +29,6 @@ void culvi_x_module_close(void *module)
     dlclose(module);
 }
 
-/* Threads -------------------------------------------------------------------------------------- */
-
 #ifdef CULVI_TEST_HOOKS
 extern void (*_Atomic culvi_lock_hook)(bool before);
 
@@ -43,70 +39,10 @@ void culvi_x_at_lock(bool before)
 }
 #endif
 
-void culvi_x_condition_wait(pthread_cond_t *condition, culvi_x_mutex *mutex)
-{
-    int before = PTHREAD_CANCEL_ENABLE;
-    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    pthread_cond_wait(condition, mutex);
-    (void)pthread_setcancelstate(before, NULL);
-}
-
-const void *culvi_x_thread(void)
-{
-    static _Thread_local char here;
-    return &here;
-}
-
-static _Atomic(uint32_t) generation;
-static bool watched;
-
-static void note_fork(void)
-{
-    atomic_fetch_add(&generation, 1);
-}
-
-static void watch(void)
-{
-    watched = pthread_atfork(NULL, NULL, note_fork) == 0;
-}
-
-bool culvi_x_generation_watch(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, watch);
-    return watched;
-}
-
-uint32_t culvi_x_generation(void)
-{
-    return atomic_load_explicit(&generation, memory_order_relaxed);
-}
-
-/* Memory --------------------------------------------------------------------------------------- */
-
 uint64_t culvi_x_page_size(void)
 {
     const long size = sysconf(_SC_PAGESIZE);
     return size > 0 ? (uint64_t)size : 4096;
-}
-
-void culvi_x_want_large_pages(void *memory, size_t size)
-{
-#ifdef MADV_HUGEPAGE
-    const uintptr_t page = (uintptr_t)culvi_x_page_size(), end = (uintptr_t)memory + size;
-    const uintptr_t start = ((uintptr_t)memory + page - 1) / page * page;
-    if (start < end) (void)madvise((void *)start, end / page * page - start, MADV_HUGEPAGE);
-#else
-    (void)memory;
-    (void)size;
-#endif
-}
-
-bool culvi_x_host_readable(uint64_t address)
-{
-    char byte;
-    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
 }
 
 int culvi_x_files_left(void)

@@ -10,7 +10,6 @@ struct culv_vk_rdma_buffer {
     culv_vector *vector;
     culv_vector_view *view;
     uint64_t size;
-    bool optional_dma_buf;
     culv_vk_rdma_part *parts;
     size_t count;
     char label[64];
@@ -26,7 +25,7 @@ static culv_result export_part(const culv_vk_rdma_buffer *b, culv_vk_rdma_part *
 {
     culv_device *device = b->device;
     culv_rdma_dma_buf dma_buf = culv_rdma_dma_buf_init();
-    if (b->optional_dma_buf && !culvi_x_caps(device).dma_buf_export) return CULV_OK;
+    if (!culvi_x_caps(device).dma_buf_export) return CULV_OK;
     CULVI_X_TRY(culv_rdma_dma_buf_export_dup(device, part->pointer, part->size, CULV_DMA_BUF_PCIE,
                                              &dma_buf));
     part->dma_buf = dma_buf.handle;
@@ -45,11 +44,8 @@ static culv_result list(culv_vk_rdma_buffer *b)
     result = parts != NULL && buffers != NULL
                  ? culv_vector_view_get_parts(b->view, buffers, count, &count)
                  : culvi_x_fail_host_memory(b->device, b->label);
-    for (size_t i = 0; i < count && result == CULV_OK; i++) {
-        if (i < b->count) {
-            parts[i] = b->parts[i];
-            continue;
-        }
+    if (result == CULV_OK && b->count > 0) memcpy(parts, b->parts, b->count * sizeof *parts);
+    for (size_t i = b->count; i < count && result == CULV_OK; i++) {
         parts[i].id = buffers[i].id;
         parts[i].offset = buffers[i].offset;
         parts[i].size = buffers[i].size;
@@ -89,11 +85,7 @@ static culv_result check(culv_device *device, const culv_vk_rdma_buffer_desc *d)
         !caps.with_vmm, device, d->label, CULV_REASON_USAGE,
         "'%s' has no VMM memory that cards reach (GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED is 0)",
         culvi_x_caps(device).name);
-    if (culvi_x_caps(device).dma_buf_export || d->optional_dma_buf) return CULV_OK;
-    return culvi_x_fail(
-        device, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-        "'%s' makes no dma-bufs (DMA_BUF_SUPPORTED is 0); set optional_dma_buf where a kernel driver pins the memory by its address",
-        culvi_x_caps(device).name);
+    return CULV_OK;
 }
 
 static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *d)
@@ -102,7 +94,6 @@ static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *
     culv_vector_desc vd = culv_vector_desc_init();
     vd.size = d->size;
     vd.reserve = d->reserve != 0 ? d->reserve : d->size;
-    vd.max_chunk = d->max_part;
     vd.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     vd.usage = CULV_VMM_USAGE_RDMA;
     vd.no_move = 1;
@@ -112,10 +103,7 @@ static culv_result make(culv_vk_rdma_buffer *b, const culv_vk_rdma_buffer_desc *
     view.usage = d->usage;
     view.label = d->label;
     CULVI_X_TRY(culv_vk_vector_view_create(b->vk, b->vector, &view, &b->view));
-    CULVI_X_TRY(list(b));
-    if (d->set_context_sync)
-        CULVI_X_TRY(culv_rdma_set_sync_memops(device, culv_vector_pointer(b->vector), 1, NULL));
-    return CULV_OK;
+    return list(b);
 }
 
 culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
@@ -130,7 +118,6 @@ culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
     b->device = device;
     b->vk = vk;
     b->size = d.size;
-    b->optional_dma_buf = d.optional_dma_buf != 0;
     culvi_x_label_set(b->label, d.label);
     CULVI_X_TRY_OR(make(b, &d), destroy(b));
     *out = b;

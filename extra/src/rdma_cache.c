@@ -2,8 +2,8 @@
 /* The registration cache: look-ups, and what takes registrations back. */
 #include "rdma_cache.h"
 
-enum { DEFAULT_PERCENT = 10 };
-enum { BATCH = 256 }; /* registrations that are taken out under one lock */
+enum { WHOLE_PARTS = 10 }; /* of the budget's, the most that is pinned as a whole is one */
+enum { BATCH = 256 };      /* registrations that are taken out under one lock */
 
 /* Life of a registration ----------------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ culv_result culvi_rdma_ask_id(culv_rdma_cache *cache, const culv_rdma_registrati
         CULV_CUDA(device)->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer));
     *same = r == CUDA_SUCCESS && id == e->buffer_id;
     if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         device, cache->label, r, "cuPointerGetAttribute", CULV_REASON_DRIVER_REFUSED,
         "the id of the buffer at %#" PRIx64 " could not be asked for", (uint64_t)pointer);
 }
@@ -131,11 +131,25 @@ static culv_result look_up(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
 
 /* Calls ---------------------------------------------------------------------------------------- */
 
+/* Another one in a child of fork() than in its parent, once watch() succeeded. */
+static _Atomic(uint32_t) generation;
+static bool watched;
+
+static void note_fork(void)
+{
+    atomic_fetch_add(&generation, 1);
+}
+
+static void watch(void)
+{
+    watched = pthread_atfork(NULL, NULL, note_fork) == 0;
+}
+
 /* A child of fork() has a copy of the cache, and none of the card's registrations: it gets nothing,
  * and gives nothing back. It takes no lock, as a thread of the parent's may have held it. */
 static bool is_parents(const culv_rdma_cache *cache)
 {
-    return cache->generation != culvi_x_generation();
+    return cache->generation != atomic_load_explicit(&generation, memory_order_relaxed);
 }
 
 culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
@@ -251,30 +265,29 @@ static culv_result check_desc(culv_device *device, const culv_rdma_cache_desc *d
                       device, d->label, CULV_REASON_VALUE,
                       "culv_rdma_cache_desc.validity is %d; set one of culv_rdma_validity",
                       (int)d->validity);
-    CULVI_X_REFUSE_IF(d->whole_percent > 100, device, d->label, CULV_REASON_VALUE,
-                      "culv_rdma_cache_desc.whole_percent is %u; it is at most 100",
-                      (unsigned)d->whole_percent);
     return CULV_OK;
 }
 
 culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
                                    culv_rdma_cache **out)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     CULVI_X_REQUIRE_WITH2(device, device, desc, out);
     CULVI_X_READ(device, culv_rdma_cache_desc, d, desc);
     CULVI_X_TRY(check_desc(device, &d));
     CULVI_X_NEW(culv_rdma_cache, cache, device, d.label);
-    const uint64_t base = d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory;
-    const unsigned percent = d.whole_percent != 0 ? d.whole_percent : DEFAULT_PERCENT;
     cache->device = device;
     cache->desc = d;
-    cache->whole_bytes = base / 100 * percent;
+    if (!d.exact_ranges)
+        cache->whole_bytes =
+            (d.max_bytes != 0 ? d.max_bytes : culvi_x_caps(device).total_memory) / WHOLE_PARTS;
     culvi_x_label_set(cache->label, d.label);
     cache->desc.label = NULL; /* the caller's, and perhaps gone */
     atomic_init(&cache->refs, 1);
     atomic_init(&cache->turn, 1);
-    cache->generation = culvi_x_generation();
-    if (!culvi_x_generation_watch() || pthread_cond_init(&cache->pinned, NULL) != 0) {
+    cache->generation = atomic_load(&generation);
+    (void)pthread_once(&once, watch);
+    if (!watched || pthread_cond_init(&cache->pinned, NULL) != 0) {
         culvi_x_free(cache);
         return culvi_x_fail_host_memory(device, d.label);
     }

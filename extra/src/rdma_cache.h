@@ -12,7 +12,7 @@ typedef struct culvi_rdma_pending {
     struct culvi_rdma_pending *next;
     uint64_t start, end;
     uint64_t bytes; /* reserved in the budget */
-    const void *thread;
+    pthread_t thread;
     bool freed; /* somebody said meanwhile that the memory was freed */
 } culvi_rdma_pending;
 
@@ -38,7 +38,6 @@ struct culv_rdma_cache {
     size_t heap_count;
     uint64_t order;
     uint64_t pinned_bytes; /* what is found, what is leaving, and what is pending */
-    uint64_t num_pending;
     culv_rdma_cache_stats stats;
 };
 

@@ -13,7 +13,7 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, uint64_t size,
     const CUmemRangeHandleType type = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
     culvi_rdma_memory memory;
     int fd = -1;
-    CULVI_X_TRY(culvi_rdma_check(device, function, pointer, size, true, &memory));
+    CULVI_X_TRY(culvi_rdma_check(device, NULL, function, pointer, size, true, &memory));
     CULVI_X_REFUSE_IF(
         memory.kind == CULV_POINTER_HOST, device, NULL, CULV_REASON_HOST_POINTER,
         "%s: %#" PRIx64
@@ -39,12 +39,11 @@ static culv_result make(culv_device *device, CUdeviceptr pointer, uint64_t size,
         return culvi_x_fail_native(device, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, r,
                                    call, "'%s' cannot make a dma-buf of such memory (%s)",
                                    culvi_x_caps(device).name, "CUDA_ERROR_NOT_SUPPORTED");
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            device, NULL, r, call, CULV_REASON_NOT_EXPORTABLE,
-            "%" PRIu64 " bytes at %#" PRIx64
-            " could not be exported as a dma-buf; all of the range must be mapped, and its memory must have the same properties throughout",
-            b->size, (uint64_t)pointer);
+    CULVI_X_TRY(culvi_x_result(
+        device, NULL, r, call, CULV_REASON_NOT_EXPORTABLE,
+        "%" PRIu64 " bytes at %#" PRIx64
+        " could not be exported as a dma-buf; all of the range must be mapped, and its memory must have the same properties throughout",
+        b->size, (uint64_t)pointer));
     b->handle = culv_handle_dma_buf_fd(fd);
     culvi_x_keep_private(fd);
     return CULV_OK;
@@ -64,9 +63,7 @@ culv_result culv_rdma_dma_buf_export_dup(culv_device *device, CUdeviceptr pointe
     b.offset = pointer - b.start;
     b.size = (b.offset + size + page - 1) / page * page;
     b.pcie = (flags & CULV_DMA_BUF_PCIE) != 0;
-    culv_result result;
     CULVI_X_INSIDE(result, device, make(device, pointer, size, &b));
-    CULVI_X_TRY(result);
-    culvi_x_struct_write(out, &b, sizeof b);
-    return CULV_OK;
+    if (result == CULV_OK) culvi_x_struct_write(out, &b, sizeof b);
+    return result;
 }

@@ -2,6 +2,8 @@
 /* The radix tree. */
 #include "rdma_index.h"
 
+#include <sys/mman.h>
+
 typedef _Atomic(uintptr_t) slot;
 
 enum { LINE = 64 /* of the processor's cache */ };
@@ -19,6 +21,19 @@ struct culvi_rdma_block {
 
 /* Memory --------------------------------------------------------------------------------------- */
 
+/* Asks for large pages under [memory, memory + size), where the system has them. */
+static void want_large_pages(void *memory, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = (uintptr_t)culvi_x_page_size(), end = (uintptr_t)memory + size;
+    const uintptr_t start = ((uintptr_t)memory + page - 1) / page * page;
+    if (start < end) (void)madvise((void *)start, end / page * page - start, MADV_HUGEPAGE);
+#else
+    (void)memory;
+    (void)size;
+#endif
+}
+
 /* Look-ups jump about in all of it, so it comes in large blocks, which take few of the entries that
  * a processor has for pages. They double up to a limit. */
 static bool more_room(culvi_rdma_index *index, size_t size)
@@ -30,7 +45,7 @@ static bool more_room(culvi_rdma_index *index, size_t size)
     if (wanted < size + head) wanted = size + head;
     culvi_rdma_block *block = culvi_x_alloc(wanted);
     if (block == NULL) return false;
-    if (wanted >= LARGE) culvi_x_want_large_pages(block, wanted);
+    if (wanted >= LARGE) want_large_pages(block, wanted);
     block->size = wanted;
     block->next = index->blocks;
     index->blocks = block;

@@ -32,7 +32,7 @@ typedef struct culvi_rdma_rest {
     uint64_t allocation_start, allocation_size;
     uint64_t counted;           /* bytes that it adds to what is pinned */
     bool owns_first, owns_last; /* chunks that it counts and may share */
-    size_t heap_at;             /* one more than its place; 0: not there */
+    size_t heap_at;             /* its place */
     uint64_t heap_used, heap_order;
     culv_rdma_registration *cover; /* replaced by this one, which it has a use of */
     culv_rdma_registration *next;  /* in whatever list */

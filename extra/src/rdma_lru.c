@@ -17,7 +17,7 @@ static bool before(const culv_rdma_registration *a, const culv_rdma_registration
 static void place(culv_rdma_cache *cache, size_t at, culv_rdma_registration *entry)
 {
     cache->heap[at] = entry;
-    entry->rest->heap_at = at + 1;
+    entry->rest->heap_at = at;
 }
 
 static void rise(culv_rdma_cache *cache, size_t at, culv_rdma_registration *entry)
@@ -45,9 +45,8 @@ static void sink(culv_rdma_cache *cache, size_t at, culv_rdma_registration *entr
 
 static void heap_remove(culv_rdma_cache *cache, culv_rdma_registration *entry)
 {
-    const size_t at = entry->rest->heap_at - 1;
+    const size_t at = entry->rest->heap_at;
     culv_rdma_registration *last = cache->heap[--cache->heap_count];
-    entry->rest->heap_at = 0;
     if (last == entry) return;
     if (at > 0 && before(last, cache->heap[(at - 1) / 2]))
         rise(cache, at, last);
@@ -134,7 +133,6 @@ static void uncount(culv_rdma_cache *cache, culv_rdma_registration *e)
     const bool one = e->rest->page_end - e->rest->page_start == CULV_RDMA_CHUNK;
     if (e->rest->owns_first) leave_chunk(cache, e, e->start);
     if (!one && e->rest->owns_last) leave_chunk(cache, e, e->end - 1);
-    e->rest->owns_first = e->rest->owns_last = false;
 }
 
 /* Registrations -------------------------------------------------------------------------------- */
@@ -153,27 +151,28 @@ void culvi_rdma_entry_add(culv_rdma_cache *cache, culv_rdma_registration *entry,
     culvi_rdma_index_add(&cache->index, entry);
 }
 
-/* It is not valid any more. */
+/* It is not valid any more. The caller unpins it, or its last user does. */
 static void take_out(culv_rdma_cache *cache, culv_rdma_registration *entry, culv_rdma_unpin_why why)
 {
     culvi_rdma_index_remove(&cache->index, entry);
     heap_remove(cache, entry);
     uncount(cache, entry);
+    entry->rest->why = why;
     cache->stats.entries--;
-    if (why == CULV_RDMA_UNPIN_FREED) cache->stats.freed++;
-    if (why == CULV_RDMA_UNPIN_REPLACED) cache->stats.replaced++;
-    /* The driver has taken freed memory back, and what replaces another one counts for it. */
-    if (why != CULV_RDMA_UNPIN_EVICTED) {
-        cache->pinned_bytes -= entry->rest->counted;
-        entry->rest->counted = 0;
+    cache->stats.leaving++;
+    if (why == CULV_RDMA_UNPIN_EVICTED) {
+        cache->stats.evictions++;
+        return;
     }
+    *(why == CULV_RDMA_UNPIN_FREED ? &cache->stats.freed : &cache->stats.replaced) += 1;
+    /* The driver has taken freed memory back, and what replaces another one counts for it. */
+    cache->pinned_bytes -= entry->rest->counted;
+    entry->rest->counted = 0;
 }
 
 bool culvi_rdma_entry_remove(culv_rdma_cache *cache, culv_rdma_registration *entry,
                              culv_rdma_unpin_why why)
 {
-    entry->rest->why = why;
-    cache->stats.leaving++;
     take_out(cache, entry, why);
     return atomic_fetch_and_explicit(&entry->state, ~CULVI_RDMA_VALID, memory_order_acq_rel) ==
            CULVI_RDMA_VALID;
@@ -184,7 +183,7 @@ static void move(culv_rdma_cache *cache, culv_rdma_registration *entry, uint64_t
 {
     entry->rest->heap_used = turn;
     entry->rest->heap_order = ++cache->order;
-    sink(cache, entry->rest->heap_at - 1, entry);
+    sink(cache, entry->rest->heap_at, entry);
 }
 
 culv_rdma_registration *culvi_rdma_evict(culv_rdma_cache *cache)
@@ -199,9 +198,6 @@ culv_rdma_registration *culvi_rdma_evict(culv_rdma_cache *cache)
             move(cache, entry, used);
         } else if (atomic_compare_exchange_strong_explicit(
                        &entry->state, &unused, 0, memory_order_acq_rel, memory_order_relaxed)) {
-            entry->rest->why = CULV_RDMA_UNPIN_EVICTED;
-            cache->stats.evictions++;
-            cache->stats.leaving++;
             take_out(cache, entry, CULV_RDMA_UNPIN_EVICTED);
             return entry;
         } else {

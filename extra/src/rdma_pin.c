@@ -9,8 +9,9 @@ typedef struct job {
     culv_rdma_cache *cache;
     CUdeviceptr pointer;
     uint64_t size;
-    bool whole;        /* the whole allocation may be pinned */
-    const char *lacks; /* what had no room, if nothing more can be unpinned */
+    bool whole; /* the whole allocation may be pinned */
+    /* What had no room, if nothing more can be unpinned. No error was recorded then. */
+    const char *lacks;
     culvi_rdma_memory memory;
     culvi_rdma_pending pending;
     culv_rdma_registration *entry;    /* what it becomes */
@@ -19,30 +20,19 @@ typedef struct job {
 
 typedef enum step { STEP_DONE, STEP_AGAIN, STEP_FAILED } step;
 
-/* Asks what is there; in the device's context. */
+/* Asks what is there. */
 static culv_result examine(job *j)
 {
     static const char call[] = "culv_rdma_cache_get";
-    culv_device *device = j->cache->device;
-    culvi_rdma_memory *m = &j->memory;
-    uint64_t scope;
-    CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    culv_result result = culvi_rdma_look(device, j->pointer, m);
-    if (result == CULV_OK && m->kind != CULV_POINTER_EXTERNAL)
-        result = culvi_rdma_check_memory(device, call, j->pointer, m);
-    culv_device_leave(device, scope);
-    if (result != CULV_OK) return result;
-    CULVI_X_REFUSE_IF(j->pointer < m->start || j->pointer - m->start > m->size ||
-                          j->size > m->size - (j->pointer - m->start),
-                      device, j->cache->label, CULV_REASON_RANGE,
-                      "%s: %" PRIu64 " bytes at %#" PRIx64
-                      " leave the allocation or mapping there, which has %" PRIu64
-                      " bytes from %#" PRIx64 " on; ask for each by itself",
-                      call, j->size, (uint64_t)j->pointer, m->size, (uint64_t)m->start);
-    if (m->buffer_id != 0 || j->cache->desc.validity != CULV_RDMA_VALIDITY_BUFFER_ID)
-        return CULV_OK;
+    const culv_rdma_cache *cache = j->cache;
+    CULVI_X_INSIDE(result, cache->device,
+                   culvi_rdma_check(cache->device, cache->label, call, j->pointer, j->size, false,
+                                    &j->memory));
+    if (result != CULV_OK || j->memory.buffer_id != 0 ||
+        cache->desc.validity != CULV_RDMA_VALIDITY_BUFFER_ID)
+        return result;
     return culvi_x_fail(
-        device, j->cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        cache->device, cache->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
         "%s: the memory at %#" PRIx64
         " has no buffer id, so a free of it would go unseen; make the cache with CULV_RDMA_VALIDITY_NOTIFICATION",
         call, (uint64_t)j->pointer);
@@ -120,21 +110,8 @@ static culvi_rdma_pending *overlapping(const culv_rdma_cache *cache, uint64_t st
 
 static bool over_budget(const job *j)
 {
-    const culv_rdma_cache *cache = j->cache;
-    const culv_rdma_cache_desc *d = &cache->desc;
-    uint64_t entries = cache->stats.entries + cache->num_pending + 1;
-    for (const culv_rdma_registration *e = j->replaced; e != NULL; e = e->rest->next)
-        entries--;
-    return (d->max_bytes != 0 && (cache->pinned_bytes > d->max_bytes ||
-                                  j->pending.bytes > d->max_bytes - cache->pinned_bytes)) ||
-           (d->max_entries != 0 && entries > d->max_entries);
-}
-
-/* Not recorded yet: a smaller range may do. */
-static culv_result no_room(job *j, const char *why)
-{
-    j->lacks = why;
-    return CULV_ERROR_OUT_OF_MEMORY;
+    const uint64_t most = j->cache->desc.max_bytes, pinned = j->cache->pinned_bytes;
+    return most != 0 && (pinned > most || j->pending.bytes > most - pinned);
 }
 
 /* The caller holds the lock. */
@@ -145,7 +122,6 @@ static void forget_pending(job *j)
     while (*at != &j->pending)
         at = &(*at)->next;
     *at = j->pending.next;
-    cache->num_pending--;
     cache->pinned_bytes -= j->pending.bytes;
     pthread_cond_broadcast(&cache->pinned);
 }
@@ -183,14 +159,19 @@ static step reserve(job *j, bool stale, culv_rdma_registration **out, culv_resul
     culv_rdma_cache *cache = j->cache;
     culvi_rdma_pending *p = &j->pending;
     const culvi_rdma_pending *other = overlapping(cache, p->start, p->end);
-    if (other != NULL && other->thread == culvi_x_thread()) {
+    if (other != NULL && pthread_equal(other->thread, pthread_self())) {
         *result =
             culvi_x_fail(cache->device, cache->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
                          "culv_rdma_cache_get: called from pin() for what it is pinning");
         return STEP_FAILED;
     }
     if (other != NULL) {
-        if (!stale) culvi_x_condition_wait(&cache->pinned, &cache->lock);
+        int before = PTHREAD_CANCEL_ENABLE;
+        if (stale) return STEP_AGAIN;
+        /* The thread is not cancelled meanwhile. */
+        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        pthread_cond_wait(&cache->pinned, &cache->lock);
+        (void)pthread_setcancelstate(before, NULL);
         return STEP_AGAIN;
     }
     j->entry = culvi_rdma_entry_new(cache);
@@ -202,16 +183,15 @@ static step reserve(job *j, bool stale, culv_rdma_registration **out, culv_resul
     atomic_fetch_add_explicit(&cache->turn, 1, memory_order_relaxed);
     hold_replaced(j);
     if (!make_room(j, out)) {
-        *result = no_room(j, "the cache's budget is used up");
+        j->lacks = "the cache's budget is used up";
         culvi_rdma_entry_unuse(cache, j->entry);
         give_replaced(j, out);
         return STEP_FAILED;
     }
-    p->thread = culvi_x_thread();
+    p->thread = pthread_self();
     p->freed = false;
     p->next = cache->pending;
     cache->pending = p;
-    cache->num_pending++;
     cache->pinned_bytes += p->bytes;
     return STEP_DONE;
 }
@@ -252,14 +232,11 @@ static bool evict_one(culv_rdma_cache *cache)
 
 static culv_result sync_memops(const job *j)
 {
-    const culv_rdma_cache_desc *d = &j->cache->desc;
     culv_device *device = j->cache->device;
     culv_rdma_sync got;
-    if (d->no_sync_memops || j->memory.on_host || j->memory.sync) return CULV_OK;
-    culv_result result;
+    if (j->memory.on_host || j->memory.sync) return CULV_OK;
     CULVI_X_INSIDE(result, device,
-                   culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer,
-                                   d->allow_context_sync != 0, &got));
+                   culvi_rdma_sync(device, "culv_rdma_cache_get", j->pointer, false, &got));
     return result;
 }
 
@@ -276,7 +253,10 @@ static culv_result pin(job *j)
         j->entry->cookie = NULL;
         answer = cache->desc.pin(cache->desc.user, &range, &j->entry->cookie);
     } while (answer == CULV_ERROR_OUT_OF_MEMORY && evict_one(cache));
-    if (answer == CULV_ERROR_OUT_OF_MEMORY) return no_room(j, "pin() had no room");
+    if (answer == CULV_ERROR_OUT_OF_MEMORY) {
+        j->lacks = "pin() had no room";
+        return answer;
+    }
     culv_last_error(&after);
     const bool recorded = memcmp(&before, &after, sizeof after) != 0;
     if (answer < 0 && recorded && after.result == answer) return answer;
@@ -374,12 +354,10 @@ static step pin_and_publish(job *j, culv_rdma_registration **out, culv_result *r
 culv_result culvi_rdma_pin(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t size,
                            culv_rdma_registration **out)
 {
-    job j = {.cache = cache, .pointer = pointer, .size = size};
+    job j = {.cache = cache, .pointer = pointer, .size = size, .whole = true};
     culv_result result = CULV_OK;
-    j.whole = !cache->desc.exact_ranges;
     for (int pinned = 0; pinned < TRIES;) {
-        result = examine(&j);
-        if (result != CULV_OK) return result;
+        CULVI_X_TRY(examine(&j));
         j.lacks = NULL;
         step next = begin(&j, out, &result);
         if (next == STEP_DONE && *out == NULL) {
@@ -387,17 +365,15 @@ culv_result culvi_rdma_pin(culv_rdma_cache *cache, CUdeviceptr pointer, uint64_t
             pinned++;
         }
         if (*out != NULL) return CULV_OK;
-        const bool smaller = next == STEP_FAILED && j.lacks != NULL && j.whole &&
-                             j.memory.size <= cache->whole_bytes;
-        if (next == STEP_FAILED && !smaller && j.lacks != NULL)
+        if (next != STEP_FAILED) continue;
+        if (j.lacks == NULL) return result;
+        if (!j.whole || j.memory.size > cache->whole_bytes)
             return culvi_x_fail(
                 cache->device, cache->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_PIN_SPACE,
                 "%" PRIu64 " bytes at %#" PRIx64
                 " could not be pinned: %s, and everything else that is pinned is in use",
                 j.pending.end - j.pending.start, j.pending.start, j.lacks);
-        if (next == STEP_FAILED && !smaller) return result;
-        if (smaller) j.whole = false;
-        result = CULV_OK;
+        j.whole = false; /* a smaller range may do */
     }
     return culvi_x_fail(cache->device, cache->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
                         "culv_rdma_cache_get: the memory at %#" PRIx64

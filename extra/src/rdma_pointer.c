@@ -3,8 +3,11 @@
 #include "rdma_pointer.h"
 
 #include <stdio.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
-culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out)
+/* In the device's context. */
+static culv_result look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out)
 {
     culv_pointer_info info = culv_pointer_info_init();
     uint32_t type = 0, sync = 0;
@@ -19,10 +22,9 @@ culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma
     out->device = -1;
     if (info.kind == CULV_POINTER_NONE) return CULV_OK;
     CUresult r = CULV_CUDA(device)->cuPointerGetAttributes(2, attributes, values, pointer);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer);
+    CULVI_X_TRY(culvi_x_result(
+        device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+        "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer));
     out->device = info.device;
     out->reserved_start = info.range_start;
     out->reserved_size = info.range_size;
@@ -35,6 +37,14 @@ culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma
     return CULV_OK;
 }
 
+/* Whether the process can read host memory there. False too where the system does not tell. */
+static bool host_readable(uint64_t address)
+{
+    char byte;
+    struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
 /* Why a card cannot have it; NULL: it can. The text may be in `other`. */
 static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi_rdma_memory *m,
                            culv_reason *reason, char other[64])
@@ -42,7 +52,7 @@ static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi
     const int32_t self = culvi_x_caps(device).ordinal;
     switch (m->kind) {
     case CULV_POINTER_NONE:
-        if (culvi_x_host_readable(pointer)) {
+        if (host_readable(pointer)) {
             *reason = CULV_REASON_HOST_POINTER;
             return "it is the host's own memory (a stack, a heap or a file), which CUDA does not know; register the pointer with the card as host memory";
         }
@@ -72,18 +82,6 @@ static const char *why_not(culv_device *device, CUdeviceptr pointer, const culvi
     return other;
 }
 
-culv_result culvi_rdma_check_memory(culv_device *device, const char *call, CUdeviceptr pointer,
-                                    const culvi_rdma_memory *memory)
-{
-    char other[64];
-    culv_reason reason = CULV_REASON_NONE;
-    const char *why = why_not(device, pointer, memory, &reason, other);
-    if (why == NULL) return CULV_OK;
-    return culvi_x_fail(
-        device, NULL, reason == CULV_REASON_USAGE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
-        reason, "%s: a card cannot be given %#" PRIx64 ": %s", call, (uint64_t)pointer, why);
-}
-
 culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CUdeviceptr pointer,
                                        uint64_t size)
 {
@@ -98,23 +96,32 @@ culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CU
     return CULV_OK;
 }
 
-culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr pointer,
-                             uint64_t size, bool spans, culvi_rdma_memory *out)
+culv_result culvi_rdma_check(culv_device *device, const char *cache, const char *call,
+                             CUdeviceptr pointer, uint64_t size, bool spans, culvi_rdma_memory *out)
 {
+    char other[64];
+    culv_reason reason = CULV_REASON_NONE;
     CULVI_X_TRY(culvi_rdma_check_arguments(device, call, pointer, size));
-    CULVI_X_TRY(culvi_rdma_look(device, pointer, out));
-    CULVI_X_TRY(culvi_rdma_check_memory(device, call, pointer, out));
+    CULVI_X_TRY(look(device, pointer, out));
+    const char *why = cache == NULL || out->kind != CULV_POINTER_EXTERNAL
+                          ? why_not(device, pointer, out, &reason, other)
+                          : NULL;
+    if (why != NULL)
+        return culvi_x_fail(
+            device, NULL, reason == CULV_REASON_USAGE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+            reason, "%s: a card cannot be given %#" PRIx64 ": %s", call, (uint64_t)pointer, why);
     const bool wide = spans && out->kind == CULV_POINTER_VMM;
     const CUdeviceptr start = wide ? out->reserved_start : out->start;
     const uint64_t room = wide ? out->reserved_size : out->size;
     if (pointer >= start && pointer - start <= room && size <= room - (pointer - start))
         return CULV_OK;
-    return culvi_x_fail(device, NULL, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+    return culvi_x_fail(device, cache, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                         "%s: %" PRIu64 " bytes at %#" PRIx64
                         " leave the %s there, which has %" PRIu64 " bytes from %#" PRIx64
                         " on; ask for each by itself",
                         call, size, (uint64_t)pointer,
-                        wide                            ? "reserved range"
+                        cache != NULL                   ? "allocation or mapping"
+                        : wide                          ? "reserved range"
                         : out->kind == CULV_POINTER_VMM ? "mapping"
                                                         : "allocation",
                         room, (uint64_t)start);
@@ -124,10 +131,9 @@ culv_result culv_rdma_check_range(culv_device *device, CUdeviceptr pointer, uint
 {
     culvi_rdma_memory memory;
     CULVI_X_REQUIRE(NULL, device);
-    culv_result result;
     CULVI_X_INSIDE(
         result, device,
-        culvi_rdma_check(device, "culv_rdma_check_range", pointer, size, false, &memory));
+        culvi_rdma_check(device, NULL, "culv_rdma_check_range", pointer, size, false, &memory));
     return result;
 }
 
@@ -137,8 +143,7 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
     char other[64];
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_info"));
-    culv_result result;
-    CULVI_X_INSIDE(result, device, culvi_rdma_look(device, pointer, &m));
+    CULVI_X_INSIDE(result, device, look(device, pointer, &m));
     if (result != CULV_OK) return result;
     culv_rdma_info info = culv_rdma_info_init();
     info.kind = m.kind;
@@ -161,47 +166,38 @@ culv_result culv_rdma_get_info(culv_device *device, CUdeviceptr pointer, culv_rd
 
 /* SYNC_MEMOPS ---------------------------------------------------------------------------------- */
 
-static culv_result sync_context(culv_device *device, const char *call)
-{
-    unsigned flags = 0;
-    CULVI_X_UNSUPPORTED_IF(
-        CULV_CUDA(device)->cuCtxSetFlags == NULL || CULV_CUDA(device)->cuCtxGetFlags == NULL,
-        device, NULL, CULV_REASON_DRIVER_TOO_OLD,
-        "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
-        call, culvi_x_caps(device).name);
-    CUresult r = CULV_CUDA(device)->cuCtxGetFlags(&flags);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(device, NULL, r, "cuCtxGetFlags", CULV_REASON_DRIVER_REFUSED,
-                                 "the flags of the context could not be read");
-    if ((flags & CU_CTX_SYNC_MEMOPS) != 0) return CULV_OK;
-    r = CULV_CUDA(device)->cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(device, NULL, r, "cuCtxSetFlags", CULV_REASON_DRIVER_REFUSED,
-                                 "the context's copies could not be made synchronous");
-    return CULV_OK;
-}
-
 culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr pointer,
                             bool allow_context, culv_rdma_sync *out)
 {
-    unsigned on = 1;
-    CUresult r =
-        CULV_CUDA(device)->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer);
+    const culv_cuda_api *cu = CULV_CUDA(device);
+    const bool has_flags = cu->cuCtxSetFlags != NULL && cu->cuCtxGetFlags != NULL;
+    unsigned on = 1, flags = 0;
+    const CUresult set = cu->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, pointer);
     *out = CULV_RDMA_SYNC_ALLOCATION;
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_NOT_SUPPORTED)
-        return culvi_x_fail_cuda(
-            device, NULL, r, "cuPointerSetAttribute", CULV_REASON_DRIVER_REFUSED,
-            "copies of the memory at %#" PRIx64 " could not be made synchronous",
-            (uint64_t)pointer);
+    if (set == CUDA_SUCCESS) return CULV_OK;
+    if (set != CUDA_ERROR_INVALID_VALUE && set != CUDA_ERROR_NOT_SUPPORTED)
+        return culvi_x_result(device, NULL, set, "cuPointerSetAttribute",
+                              CULV_REASON_DRIVER_REFUSED,
+                              "copies of the memory at %#" PRIx64 " could not be made synchronous",
+                              (uint64_t)pointer);
+    *out = CULV_RDMA_SYNC_CONTEXT;
+    CUresult r = has_flags ? cu->cuCtxGetFlags(&flags) : CUDA_SUCCESS;
+    CULVI_X_TRY(culvi_x_result(device, NULL, r, "cuCtxGetFlags", CULV_REASON_DRIVER_REFUSED,
+                               "the flags of the context could not be read"));
+    if ((flags & CU_CTX_SYNC_MEMOPS) != 0) return CULV_OK;
     if (!allow_context)
         return culvi_x_fail_native(
-            device, NULL, CULV_ERROR_INVALID, CULV_REASON_OPT_IN, r, "cuPointerSetAttribute",
+            device, NULL, CULV_ERROR_INVALID, CULV_REASON_OPT_IN, set, "cuPointerSetAttribute",
             "%s: the memory at %#" PRIx64
             " cannot carry SYNC_MEMOPS, as VMM memory cannot; allow the flag of the whole context, or set CU_CTX_SYNC_MEMOPS yourself",
             call, (uint64_t)pointer);
-    *out = CULV_RDMA_SYNC_CONTEXT;
-    return sync_context(device, call);
+    CULVI_X_UNSUPPORTED_IF(
+        !has_flags, device, NULL, CULV_REASON_DRIVER_TOO_OLD,
+        "%s: the CUDA driver of '%s' lacks cuCtxSetFlags (CUDA 12.1), which VMM memory needs for synchronous copies",
+        call, culvi_x_caps(device).name);
+    r = cu->cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS);
+    return culvi_x_result(device, NULL, r, "cuCtxSetFlags", CULV_REASON_DRIVER_REFUSED,
+                          "the context's copies could not be made synchronous");
 }
 
 culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
@@ -213,7 +209,7 @@ culv_result culv_rdma_set_sync_memops(culv_device *device, CUdeviceptr pointer,
     culv_rdma_sync sync = CULV_RDMA_SYNC_NONE;
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culv_device_enter(device, 0, &scope));
-    culv_result result = culvi_rdma_check(device, call, pointer, 1, false, &memory);
+    culv_result result = culvi_rdma_check(device, NULL, call, pointer, 1, false, &memory);
     /* Copies to and from the host are synchronous by themselves, and it has no such attribute. */
     if (result == CULV_OK && !memory.on_host)
         result = culvi_rdma_sync(device, call, pointer, allow_context != 0, &sync);

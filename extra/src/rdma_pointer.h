@@ -18,18 +18,15 @@ typedef struct culvi_rdma_memory {
     bool rdma, sync, on_host;
 } culvi_rdma_memory;
 
-/* In the device's context. */
-culv_result culvi_rdma_look(culv_device *device, CUdeviceptr pointer, culvi_rdma_memory *out);
-/* Why a card cannot be given memory at all. CULV_OK: it can. */
-culv_result culvi_rdma_check_memory(culv_device *device, const char *call, CUdeviceptr pointer,
-                                    const culvi_rdma_memory *memory);
 /* Arguments alone: no pointer, no size, an overflow. */
 culv_result culvi_rdma_check_arguments(culv_device *device, const char *call, CUdeviceptr pointer,
                                        uint64_t size);
 /* All of it: arguments, memory, and whether the range lies within it. In the device's context. With
- * `spans` a VMM range may go on in the next mapping. */
-culv_result culvi_rdma_check(culv_device *device, const char *call, CUdeviceptr pointer,
-                             uint64_t size, bool spans, culvi_rdma_memory *out);
+ * `spans` a VMM range may go on in the next mapping. `cache`: the label of a registration cache,
+ * which takes imported memory too. NULL: it is for a card. */
+culv_result culvi_rdma_check(culv_device *device, const char *cache, const char *call,
+                             CUdeviceptr pointer, uint64_t size, bool spans,
+                             culvi_rdma_memory *out);
 /* Runs in the device's context, for memory that was checked. */
 culv_result culvi_rdma_sync(culv_device *device, const char *call, CUdeviceptr pointer,
                             bool allow_context, culv_rdma_sync *out);

@@ -2,14 +2,6 @@
 /* What a GPU has for cards: attributes, flushes, and the window that they reach it through. */
 #include "rdma_pointer.h"
 
-static culv_result attribute(culv_device *device, CUdevice_attribute which, int *out)
-{
-    CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(out, which, culvi_x_caps(device).ordinal);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(device, NULL, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                             "attribute %d could not be read", (int)which);
-}
-
 culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out)
 {
     enum { SUPPORTED, VMM, DMA_BUF, FLUSH, ORDERING, COUNT };
@@ -22,8 +14,13 @@ culv_result culv_rdma_get_caps(culv_device *device, culv_rdma_caps *out)
     int value[COUNT] = {0};
     CULVI_X_REQUIRE(NULL, device);
     CULVI_X_TRY(culvi_x_out_check(device, __func__, out, "culv_rdma_caps"));
-    for (int i = 0; i < COUNT; i++)
-        CULVI_X_TRY(attribute(device, which[i], &value[i]));
+    for (int i = 0; i < COUNT; i++) {
+        const CUresult r = CULV_CUDA(device)->cuDeviceGetAttribute(&value[i], which[i],
+                                                                   culvi_x_caps(device).ordinal);
+        CULVI_X_TRY(culvi_x_result(device, NULL, r, "cuDeviceGetAttribute",
+                                   CULV_REASON_DRIVER_REFUSED, "attribute %d could not be read",
+                                   (int)which[i]));
+    }
     culv_rdma_caps caps = culv_rdma_caps_init();
     caps.supported = value[SUPPORTED] != 0;
     caps.with_vmm = value[VMM] != 0;
@@ -59,10 +56,8 @@ culv_result culv_rdma_flush_writes(culv_device *device, culv_rdma_ordering scope
                       CULV_CUDA(device)->cuFlushGPUDirectRDMAWrites(
                           CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX,
                           (CUflushGPUDirectRDMAWritesScope)scope));
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_x_fail_cuda(device, NULL, r, "cuFlushGPUDirectRDMAWrites",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the writes of cards could not be flushed");
+    return culvi_x_result(device, NULL, r, "cuFlushGPUDirectRDMAWrites", CULV_REASON_DRIVER_REFUSED,
+                          "the writes of cards could not be flushed");
 }
 
 culv_result culv_rdma_get_cost(CUdeviceptr pointer, uint64_t size, culv_rdma_cost *out)
@@ -85,6 +80,10 @@ typedef struct nvml_bar1 {
     unsigned long long total, free, used;
 } nvml_bar1;
 
+#define INIT     "nvmlInit_v2"
+#define SHUTDOWN "nvmlShutdown"
+#define DEVICE   "nvmlDeviceGetHandleByPciBusId_v2"
+#define BAR1     "nvmlDeviceGetBAR1MemoryInfo"
 typedef struct nvml {
     void *module;
     int (*init)(void);
@@ -102,14 +101,11 @@ static culv_result open_nvml(culv_device *device, nvml *n)
     n->module = culvi_x_module_open(library, why, sizeof why);
     CULVI_X_UNSUPPORTED_IF(n->module == NULL, device, NULL, CULV_REASON_LIBRARY,
                            "BAR1 is NVML's to tell, and %s could not be loaded: %s", library, why);
-    const char *missing =
-        !culvi_x_module_find(n->module, "nvmlInit_v2", &n->init)        ? "nvmlInit_v2"
-        : !culvi_x_module_find(n->module, "nvmlShutdown", &n->shutdown) ? "nvmlShutdown"
-        : !culvi_x_module_find(n->module, "nvmlDeviceGetHandleByPciBusId_v2", &n->device)
-            ? "nvmlDeviceGetHandleByPciBusId_v2"
-        : !culvi_x_module_find(n->module, "nvmlDeviceGetBAR1MemoryInfo", &n->bar1)
-            ? "nvmlDeviceGetBAR1MemoryInfo"
-            : NULL;
+    const char *missing = !culvi_x_module_find(n->module, INIT, &n->init)           ? INIT
+                          : !culvi_x_module_find(n->module, SHUTDOWN, &n->shutdown) ? SHUTDOWN
+                          : !culvi_x_module_find(n->module, DEVICE, &n->device)     ? DEVICE
+                          : !culvi_x_module_find(n->module, BAR1, &n->bar1)         ? BAR1
+                                                                                    : NULL;
     (void)culvi_x_module_find(n->module, "nvmlErrorString", &n->text);
     if (missing == NULL) return CULV_OK;
     culvi_x_module_close(n->module);
@@ -132,15 +128,11 @@ static culv_result fail(culv_device *device, const nvml *n, const char *call, in
 static culv_result ask_nvml(culv_device *device, const nvml *n, nvml_bar1 *out)
 {
     nvml_device handle = NULL;
-    const char *call = "nvmlInit_v2";
     int r = n->init();
-    if (r != 0) return fail(device, n, call, r);
-    call = "nvmlDeviceGetHandleByPciBusId_v2";
+    if (r != 0) return fail(device, n, INIT, r);
     r = n->device(culvi_x_caps(device).pci_bus_id, &handle);
-    if (r == 0) {
-        call = "nvmlDeviceGetBAR1MemoryInfo";
-        r = n->bar1(handle, out);
-    }
+    const char *call = r != 0 ? DEVICE : BAR1;
+    if (r == 0) r = n->bar1(handle, out);
     culv_result result = r == 0 ? CULV_OK : fail(device, n, call, r);
     (void)n->shutdown();
     return result;

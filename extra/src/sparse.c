@@ -116,17 +116,12 @@ static culv_result refuse(const culv_sparse_array *array, const culv_format_info
             device, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, r, call,
             "%s of '%s' cannot make a sparse array of %s with culv_sparse_array_desc.surfaces: NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured on an H200); leave it 0, and fill the array by copies",
             call, culvi_x_caps(device).name, format->name);
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         device, array->label, r, call, CULV_REASON_FORMAT,
         "a sparse array of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels %s, %" PRIu32
         " layers and %" PRIu32
         " levels could not be made; the device's limits may be lower, or it has no sparse arrays of this format",
         d->width, d->height, d->depth, format->name, d->array_layers, d->mip_levels);
-}
-
-static uint64_t up(uint64_t value, uint64_t of)
-{
-    return (value + of - 1) / of;
 }
 
 /* Fills array->info. False: what the driver tells makes no sense. */
@@ -158,7 +153,8 @@ static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERT
     for (uint32_t level = 0; level < info->mip_tail_first_level; level++) {
         uint64_t tiles = info->array_layers;
         for (int axis = 0; axis < 3; axis++)
-            tiles *= up(culvi_sparse_side(array, level, axis), tile[axis]);
+            tiles *=
+                ((uint64_t)culvi_sparse_side(array, level, axis) + tile[axis] - 1) / tile[axis];
         info->full_size += tiles * CULV_SPARSE_TILE_BYTES;
     }
     return true;
@@ -172,12 +168,10 @@ static culv_result finish(culv_sparse_array *array)
     CUresult r =
         levels ? CULV_CUDA(device)->cuMipmappedArrayGetSparseProperties(&properties, array->mipmap)
                : CULV_CUDA(device)->cuArrayGetSparseProperties(&properties, array->array);
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(device, array->label, r,
-                                 levels ? "cuMipmappedArrayGetSparseProperties"
-                                        : "cuArrayGetSparseProperties",
-                                 CULV_REASON_DRIVER_REFUSED,
-                                 "the shape of the sparse array's tiles could not be queried");
+    CULVI_X_TRY(culvi_x_result(
+        device, array->label, r,
+        levels ? "cuMipmappedArrayGetSparseProperties" : "cuArrayGetSparseProperties",
+        CULV_REASON_DRIVER_REFUSED, "the shape of the sparse array's tiles could not be queried"));
     CULVI_X_UNSUPPORTED_IF(
         !note_shape(array, &properties), device, array->label, CULV_REASON_VMM,
         "the driver of '%s' reports tiles of %u x %u x %u texels and a mip tail of %llu bytes, which Culvert does not understand: tiles have 65,536 bytes",
@@ -218,7 +212,6 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     array->desc = d;
     array->desc.label = NULL;
     culvi_x_label_set(array->label, d.label);
-    culv_result result;
     CULVI_X_INSIDE(result, device, make(array, &format));
     CULVI_X_TRY_OR(result, culvi_x_free(array));
     *out = array;
@@ -257,10 +250,9 @@ culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t
         array->mipmap == NULL
             ? CUDA_SUCCESS
             : CULV_CUDA(array->device)->cuMipmappedArrayGetLevel(&found, array->mipmap, level));
-    if (r != CUDA_SUCCESS)
-        return culvi_x_fail_cuda(
-            array->device, array->label, r, "cuMipmappedArrayGetLevel", CULV_REASON_DRIVER_REFUSED,
-            "level %" PRIu32 " of the sparse array could not be retrieved", level);
+    CULVI_X_TRY(culvi_x_result(
+        array->device, array->label, r, "cuMipmappedArrayGetLevel", CULV_REASON_DRIVER_REFUSED,
+        "level %" PRIu32 " of the sparse array could not be retrieved", level));
     *out = found;
     return CULV_OK;
 }

@@ -2,54 +2,35 @@
 /* Mapping tiles and mip tails of sparse arrays. */
 #include "sparse.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
-/* Tells messages where a region came from: the call, and "binds[3]." or "". */
-typedef struct place {
-    const char *call;
-    char at[24];
-} place;
-
-CULVI_X_PRINTF(4, 5)
-static culv_result refuse(const culv_sparse_array *array, const place *p, culv_reason reason,
-                          const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return culvi_x_fail(array->device, array->label, CULV_ERROR_INVALID, reason, "%s: %s%s",
-                        p->call, p->at, text);
-}
+/* Refuses what is wrong with `array`. The message begins with `at`, which says where a region came
+ * from: "the_call: ", or "the_call: binds[3].". */
+#define REFUSE_IF(condition, reason, ...)                                                          \
+    CULVI_X_REFUSE_IF(condition, array->device, array->label, reason, __VA_ARGS__)
 
 static culv_result check_level(const culv_sparse_array *array, const culv_sparse_region *region,
-                               const place *p)
+                               const char *at)
 {
     const culv_sparse_array_info *info = &array->info;
-    if (region->level >= info->mip_levels)
-        return refuse(array, p, CULV_REASON_LEVEL,
-                      "region.level is %" PRIu32 ", but the array has %" PRIu32 " levels",
-                      region->level, info->mip_levels);
-    if (region->level >= info->mip_tail_first_level)
-        return refuse(
-            array, p, CULV_REASON_LEVEL,
-            "region.level is %" PRIu32
-            ", which is smaller than a tile and lies in the mip tail (from level %" PRIu32
-            " on, %" PRIu64
-            " bytes); map that with a culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
-            region->level, info->mip_tail_first_level, info->mip_tail_size);
-    if (region->layer >= info->array_layers)
-        return refuse(array, p, CULV_REASON_RANGE,
-                      "region.layer is %" PRIu32 ", but the array has %" PRIu32 " layers",
-                      region->layer, info->array_layers);
+    REFUSE_IF(region->level >= info->mip_levels, CULV_REASON_LEVEL,
+              "%sregion.level is %" PRIu32 ", but the array has %" PRIu32 " levels", at,
+              region->level, info->mip_levels);
+    REFUSE_IF(region->level >= info->mip_tail_first_level, CULV_REASON_LEVEL,
+              "%sregion.level is %" PRIu32
+              ", which is smaller than a tile and lies in the mip tail (from level %" PRIu32
+              " on, %" PRIu64
+              " bytes); map that with a culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
+              at, region->level, info->mip_tail_first_level, info->mip_tail_size);
+    REFUSE_IF(region->layer >= info->array_layers, CULV_REASON_RANGE,
+              "%sregion.layer is %" PRIu32 ", but the array has %" PRIu32 " layers", at,
+              region->layer, info->array_layers);
     return CULV_OK;
 }
 
 /* Checks a region and makes its extents explicit; *bytes is what its tiles take of a pool. */
 static culv_result check_region(const culv_sparse_array *array, culv_sparse_region *region,
-                                const place *p, uint64_t *bytes)
+                                const char *at, uint64_t *bytes)
 {
     static const char *const offset_names[] = {"x", "y", "z"};
     static const char *const extent_names[] = {"width", "height", "depth"};
@@ -57,132 +38,119 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
                               array->info.tile_depth};
     const uint32_t offset[3] = {region->x, region->y, region->z};
     uint32_t *extent[3] = {&region->width, &region->height, &region->depth};
-    CULVI_X_TRY(check_level(array, region, p));
+    CULVI_X_TRY(check_level(array, region, at));
     *bytes = CULV_SPARSE_TILE_BYTES;
     for (int i = 0; i < 3; i++) {
         const uint32_t side = culvi_sparse_side(array, region->level, i);
-        if (offset[i] >= side)
-            return refuse(array, p, CULV_REASON_RANGE,
-                          "region.%s is %" PRIu32 ", but level %" PRIu32 " ends at %" PRIu32,
-                          offset_names[i], offset[i], region->level, side);
-        if (offset[i] % tile[i] != 0)
-            return refuse(array, p, CULV_REASON_VALUE,
-                          "region.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
-                          " texels",
-                          offset_names[i], offset[i], tile[i]);
+        REFUSE_IF(offset[i] >= side, CULV_REASON_RANGE,
+                  "%sregion.%s is %" PRIu32 ", but level %" PRIu32 " ends at %" PRIu32, at,
+                  offset_names[i], offset[i], region->level, side);
+        REFUSE_IF(offset[i] % tile[i] != 0, CULV_REASON_VALUE,
+                  "%sregion.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
+                  " texels",
+                  at, offset_names[i], offset[i], tile[i]);
         if (*extent[i] == 0) *extent[i] = side - offset[i];
-        if (*extent[i] > side - offset[i])
-            return refuse(
-                array, p, CULV_REASON_RANGE,
-                "region.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
-                " ends at %" PRIu32
-                "; for a tile at the edge pass only the part within the level (0: to the edge)",
-                extent_names[i], *extent[i], offset[i], region->level, side);
-        if (*extent[i] % tile[i] != 0 && offset[i] + *extent[i] != side)
-            return refuse(array, p, CULV_REASON_VALUE,
-                          "region.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
-                          " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
-                          extent_names[i], *extent[i], tile[i], region->level, side);
+        REFUSE_IF(*extent[i] > side - offset[i], CULV_REASON_RANGE,
+                  "%sregion.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
+                  " ends at %" PRIu32
+                  "; for a tile at the edge pass only the part within the level (0: to the edge)",
+                  at, extent_names[i], *extent[i], offset[i], region->level, side);
+        REFUSE_IF(*extent[i] % tile[i] != 0 && offset[i] + *extent[i] != side, CULV_REASON_VALUE,
+                  "%sregion.%s is %" PRIu32 ", which is not a multiple of the tile's %" PRIu32
+                  " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
+                  at, extent_names[i], *extent[i], tile[i], region->level, side);
         *bytes *= (*extent[i] + tile[i] - 1) / tile[i];
     }
     return CULV_OK;
 }
 
 /* Checks which part of a tail is meant and makes its size explicit. */
-static culv_result check_tail(culv_sparse_bind *bind, const place *p)
+static culv_result check_tail(culv_sparse_bind *bind, const char *at)
 {
     const culv_sparse_array *array = bind->array;
     const culv_sparse_array_info *info = &array->info;
     const uint32_t layers = info->mip_tail_single ? 1 : info->array_layers;
-    if (info->mip_tail_size == 0)
-        return refuse(array, p, CULV_REASON_LEVEL,
-                      "array has no mip tail: each of its %" PRIu32 " levels has whole tiles",
-                      info->mip_levels);
-    if (bind->region.layer >= layers)
-        return refuse(array, p, CULV_REASON_RANGE, "layer is %" PRIu32 ", but %s",
-                      bind->region.layer,
-                      info->mip_tail_single ? "the array has one mip tail for all layers, layer 0's"
-                                            : "the array has no such layer");
-    if (bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 ||
-        bind->tail_size % CULV_SPARSE_TILE_BYTES != 0)
-        return refuse(array, p, CULV_REASON_VALUE,
-                      "tail_offset is %" PRIu64 " and tail_size %" PRIu64
-                      "; both must be multiples of %d bytes",
-                      bind->tail_offset, bind->tail_size, CULV_SPARSE_TILE_BYTES);
-    if (bind->tail_offset >= info->mip_tail_size ||
-        bind->tail_size > info->mip_tail_size - bind->tail_offset)
-        return refuse(array, p, CULV_REASON_RANGE,
-                      "tail_size is %" PRIu64 " from tail_offset %" PRIu64
-                      " on, but the mip tail has %" PRIu64 " bytes",
-                      bind->tail_size, bind->tail_offset, info->mip_tail_size);
+    REFUSE_IF(info->mip_tail_size == 0, CULV_REASON_LEVEL,
+              "%sarray has no mip tail: each of its %" PRIu32 " levels has whole tiles", at,
+              info->mip_levels);
+    REFUSE_IF(bind->region.layer >= layers, CULV_REASON_RANGE, "%slayer is %" PRIu32 ", but %s", at,
+              bind->region.layer,
+              info->mip_tail_single ? "the array has one mip tail for all layers, layer 0's"
+                                    : "the array has no such layer");
+    REFUSE_IF(bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 ||
+                  bind->tail_size % CULV_SPARSE_TILE_BYTES != 0,
+              CULV_REASON_VALUE,
+              "%stail_offset is %" PRIu64 " and tail_size %" PRIu64
+              "; both must be multiples of %d bytes",
+              at, bind->tail_offset, bind->tail_size, CULV_SPARSE_TILE_BYTES);
+    REFUSE_IF(bind->tail_offset >= info->mip_tail_size ||
+                  bind->tail_size > info->mip_tail_size - bind->tail_offset,
+              CULV_REASON_RANGE,
+              "%stail_size is %" PRIu64 " from tail_offset %" PRIu64
+              " on, but the mip tail has %" PRIu64 " bytes",
+              at, bind->tail_size, bind->tail_offset, info->mip_tail_size);
     if (bind->tail_size == 0) bind->tail_size = info->mip_tail_size - bind->tail_offset;
     return CULV_OK;
 }
 
 /* *handle is the driver's, 0 for an unmapping. */
-static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, const place *p,
+static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, const char *at,
                               uint64_t *handle)
 {
     const culv_sparse_array *array = bind->array;
     culv_device *device = array->device;
     culv_vmm_allocation_info pool = culv_vmm_allocation_info_init();
     *handle = 0;
-    if (bind->pool == NULL) {
-        if (bind->pool_offset == 0) return CULV_OK;
-        return refuse(array, p, CULV_REASON_VALUE,
-                      "pool_offset is %" PRIu64 ", but pool is NULL, which unmaps",
-                      bind->pool_offset);
-    }
+    REFUSE_IF(bind->pool == NULL && bind->pool_offset != 0, CULV_REASON_VALUE,
+              "%spool_offset is %" PRIu64 ", but pool is NULL, which unmaps", at,
+              bind->pool_offset);
+    if (bind->pool == NULL) return CULV_OK;
     CULVI_X_TRY(culv_vmm_allocation_get_info(bind->pool, &pool));
-    if ((pool.usage & CULV_VMM_USAGE_TILE_POOL) == 0)
-        return refuse(
-            array, p, CULV_REASON_USAGE,
-            "pool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in culv_vmm_allocation_desc.usage");
+    REFUSE_IF(
+        (pool.usage & CULV_VMM_USAGE_TILE_POOL) == 0, CULV_REASON_USAGE,
+        "%spool is not a tile pool; allocate it with CULV_VMM_USAGE_TILE_POOL in culv_vmm_allocation_desc.usage",
+        at);
     const culv_device_caps caps = culvi_x_caps(device);
-    if (memcmp(&pool.device, &caps.uuid, sizeof pool.device) != 0)
-        return refuse(
-            array, p, CULV_REASON_DEVICE_MISMATCH,
-            "pool lies on another GPU than the array, which is on device %d '%s'; tiles need memory of their array's device",
-            (int)caps.ordinal, caps.name);
-    if (bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0)
-        return refuse(array, p, CULV_REASON_VALUE,
-                      "pool_offset is %" PRIu64 ", which is not a multiple of the tile's %d bytes",
-                      bind->pool_offset, CULV_SPARSE_TILE_BYTES);
-    if (bind->pool_offset > pool.size || bytes > pool.size - bind->pool_offset)
-        return refuse(array, p, CULV_REASON_RANGE,
-                      "pool_offset is %" PRIu64 ", and %" PRIu64
-                      " bytes are needed from there on, but the pool has %" PRIu64,
-                      bind->pool_offset, bytes, pool.size);
+    REFUSE_IF(
+        memcmp(&pool.device, &caps.uuid, sizeof pool.device) != 0, CULV_REASON_DEVICE_MISMATCH,
+        "%spool lies on another GPU than the array, which is on device %d '%s'; tiles need memory of their array's device",
+        at, (int)caps.ordinal, caps.name);
+    REFUSE_IF(bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0, CULV_REASON_VALUE,
+              "%spool_offset is %" PRIu64 ", which is not a multiple of the tile's %d bytes", at,
+              bind->pool_offset, CULV_SPARSE_TILE_BYTES);
+    REFUSE_IF(bind->pool_offset > pool.size || bytes > pool.size - bind->pool_offset,
+              CULV_REASON_RANGE,
+              "%spool_offset is %" PRIu64 ", and %" PRIu64
+              " bytes are needed from there on, but the pool has %" PRIu64,
+              at, bind->pool_offset, bytes, pool.size);
     *handle = pool.native_handle;
     return CULV_OK;
 }
 
 /* Checks a bind, makes its defaults explicit and says it in CUDA's terms. */
-static culv_result translate(culv_sparse_bind *bind, culv_device *device, const place *p,
+static culv_result translate(culv_sparse_bind *bind, culv_device *device, const char *at,
                              CUarrayMapInfo *out)
 {
     const culv_sparse_array *array = bind->array;
     const bool tail = bind->part == CULV_SPARSE_MIP_TAIL;
     uint64_t bytes = 0, handle = 0;
-    CULVI_X_REFUSE_IF(array == NULL, device, NULL, CULV_REASON_NULL_ARGUMENT, "%s: %sarray is NULL",
-                      p->call, p->at);
-    if (array->device != device)
-        return refuse(
-            array, p, CULV_REASON_DEVICE_MISMATCH,
-            "array is of another culv_device ('%s', CUDA device %d) than the first one's ('%s', CUDA device %d); make one call for each",
-            culvi_x_caps(array->device).name, (int)culvi_x_caps(array->device).ordinal,
-            culvi_x_caps(device).name, (int)culvi_x_caps(device).ordinal);
-    if ((uint32_t)bind->part > CULV_SPARSE_MIP_TAIL)
-        return refuse(array, p, CULV_REASON_VALUE, "part is %u, which is not a culv_sparse_part",
-                      (unsigned)bind->part);
-    if (!tail && (bind->tail_offset != 0 || bind->tail_size != 0))
-        return refuse(array, p, CULV_REASON_VALUE,
-                      "tail_offset is %" PRIu64 " and tail_size %" PRIu64
-                      ", but part is TILES; leave them 0",
-                      bind->tail_offset, bind->tail_size);
-    culv_result result = tail ? check_tail(bind, p) : check_region(array, &bind->region, p, &bytes);
+    CULVI_X_REFUSE_IF(array == NULL, device, NULL, CULV_REASON_NULL_ARGUMENT, "%sarray is NULL",
+                      at);
+    REFUSE_IF(
+        array->device != device, CULV_REASON_DEVICE_MISMATCH,
+        "%sarray is of another culv_device ('%s', CUDA device %d) than the first one's ('%s', CUDA device %d); make one call for each",
+        at, culvi_x_caps(array->device).name, (int)culvi_x_caps(array->device).ordinal,
+        culvi_x_caps(device).name, (int)culvi_x_caps(device).ordinal);
+    REFUSE_IF((uint32_t)bind->part > CULV_SPARSE_MIP_TAIL, CULV_REASON_VALUE,
+              "%spart is %u, which is not a culv_sparse_part", at, (unsigned)bind->part);
+    REFUSE_IF(!tail && (bind->tail_offset != 0 || bind->tail_size != 0), CULV_REASON_VALUE,
+              "%stail_offset is %" PRIu64 " and tail_size %" PRIu64
+              ", but part is TILES; leave them 0",
+              at, bind->tail_offset, bind->tail_size);
+    culv_result result =
+        tail ? check_tail(bind, at) : check_region(array, &bind->region, at, &bytes);
     if (tail) bytes = bind->tail_size;
-    if (result == CULV_OK) result = check_pool(bind, bytes, p, &handle);
+    if (result == CULV_OK) result = check_pool(bind, bytes, at, &handle);
     if (result != CULV_OK) return result;
     const culv_sparse_region *region = &bind->region;
     *out = (CUarrayMapInfo){.resourceType = array->mipmap != NULL ? CU_RESOURCE_TYPE_MIPMAPPED_ARRAY
@@ -244,7 +212,7 @@ static culv_result submit(const culv_sparse_array *array, CUarrayMapInfo *list, 
     }
     culv_device_leave(device, scope);
     if (result != CULV_OK || r == CUDA_SUCCESS) return result;
-    return culvi_x_fail_cuda(
+    return culvi_x_result(
         device, array->label, r, "cuMemMapArrayAsync", CULV_REASON_DRIVER_REFUSED,
         "%" PRIu32 " of %" PRIu32
         " regions could not be mapped or unmapped, those after the first %" PRIu32,
@@ -263,9 +231,9 @@ culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count
     if (list == NULL) return culvi_x_fail_host_memory(device, NULL);
     for (uint32_t i = 0; result == CULV_OK && i < count; i++) {
         culv_sparse_bind bind = binds[i];
-        place p = {.call = call};
-        snprintf(p.at, sizeof p.at, "binds[%" PRIu32 "].", i);
-        result = translate(&bind, device, &p, &list[i]);
+        char at[64];
+        snprintf(at, sizeof at, "%s: binds[%" PRIu32 "].", call, i);
+        result = translate(&bind, device, at, &list[i]);
     }
     if (result == CULV_OK) result = submit(binds[0].array, list, count, stream);
     culvi_x_free(list);
@@ -276,10 +244,9 @@ culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
                                               const culv_sparse_region *region, uint64_t *out)
 {
     uint64_t bytes;
-    const place p = {.call = "culv_sparse_array_get_region_size"};
     CULVI_X_REQUIRE_WITH2(array, array->device, region, out);
     culv_sparse_region copy = *region;
-    culv_result result = check_region(array, &copy, &p, &bytes);
+    culv_result result = check_region(array, &copy, "culv_sparse_array_get_region_size: ", &bytes);
     if (result == CULV_OK) *out = bytes;
     return result;
 }

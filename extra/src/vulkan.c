@@ -38,27 +38,23 @@ culvi_x_vk_text culvi_x_vk_name(const culvi_x_vk *vk)
 culv_result culvi_x_fail_vk(const culvi_x_vk *vk, const char *object, VkResult code,
                             const char *call, culv_reason refused, const char *format, ...)
 {
-    culv_error e = culv_error_init();
-    va_list args;
     const bool host = code == VK_ERROR_OUT_OF_HOST_MEMORY;
-    e.result = CULV_ERROR_DRIVER;
-    e.reason = refused;
+    culv_result result = CULV_ERROR_DRIVER;
+    culv_reason reason = refused;
+    char text[sizeof((culv_error *)0)->message];
+    va_list args;
     if (host || code == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
-        e.result = CULV_ERROR_OUT_OF_MEMORY;
-        e.reason = host ? CULV_REASON_HOST_MEMORY : CULV_REASON_DEVICE_MEMORY;
+        result = CULV_ERROR_OUT_OF_MEMORY;
+        reason = host ? CULV_REASON_HOST_MEMORY : CULV_REASON_DEVICE_MEMORY;
     } else if (code == VK_ERROR_DEVICE_LOST) {
-        e.result = CULV_ERROR_ASYNC;
-        e.reason = CULV_REASON_DEVICE_LOST;
+        result = CULV_ERROR_ASYNC;
+        reason = CULV_REASON_DEVICE_LOST;
     } else if (refused == CULV_REASON_NOT_EXPORTABLE && code == VK_ERROR_INVALID_EXTERNAL_HANDLE) {
-        e.result = CULV_ERROR_INVALID; /* so drivers say that it was not created for export */
+        result = CULV_ERROR_INVALID; /* so drivers say that it was not created for export */
     }
-    e.native_api = CULV_NATIVE_VULKAN;
-    e.native_code = code;
-    snprintf(e.native_call, sizeof e.native_call, "%s", call);
     va_start(args, format);
-    vsnprintf(e.message, sizeof e.message, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const size_t used = strlen(e.message);
-    snprintf(e.message + used, sizeof e.message - used, ": %s answered %d", call, (int)code);
-    return culv_device_fail(vk->device, object, &e);
+    return culvi_x_fail_as(vk->device, object, result, reason, CULV_NATIVE_VULKAN, code, call,
+                           "%s: %s answered %d", text, call, (int)code);
 }

@@ -33,5 +33,8 @@ culvi_x_vk_text culvi_x_vk_name(const culvi_x_vk *vk);
 culv_result culvi_x_fail_vk(const culvi_x_vk *vk, const char *object, VkResult code,
                             const char *call, culv_reason refused, const char *format, ...)
     CULVI_X_PRINTF(6, 7);
+/* As culvi_x_result(). */
+#define culvi_x_vk_result(vk, object, code, call, refused, ...)                                    \
+    ((code) == VK_SUCCESS ? CULV_OK : culvi_x_fail_vk(vk, object, code, call, refused, __VA_ARGS__))
 
 #endif

@@ -18,8 +18,7 @@ enum { CHUNK = CULV_RDMA_CHUNK };
 
 typedef struct cache_wish {
     bool exact, notified;
-    uint64_t max_bytes, max_entries;
-    uint32_t whole_percent;
+    uint64_t max_bytes;
 } cache_wish;
 
 /* A cookie. It stays where it is after it was unpinned, so that a use of it shows. */
@@ -127,8 +126,6 @@ static culv_rdma_cache_desc cache_desc(cache_stage *s, const cache_wish *wish)
     if (wish == NULL) return d;
     d.exact_ranges = wish->exact;
     d.max_bytes = wish->max_bytes;
-    d.max_entries = wish->max_entries;
-    d.whole_percent = wish->whole_percent;
     d.validity = wish->notified ? CULV_RDMA_VALIDITY_NOTIFICATION : CULV_RDMA_VALIDITY_BUFFER_ID;
     return d;
 }
@@ -318,7 +315,7 @@ CACHE_CASE(small, NULL)
     }
 }
 
-CACHE_CASE(order, (&(cache_wish){.exact = true, .max_entries = 3}))
+CACHE_CASE(order, (&(cache_wish){.exact = true, .max_bytes = 3 * CHUNK}))
 {
     const CUdeviceptr p = rdma_chunks(&s->r, 63);
     culv_rdma_registration *r[8];
@@ -348,29 +345,29 @@ CACHE_CASE(order, (&(cache_wish){.exact = true, .max_entries = 3}))
     cache_require(s, 3, 4);
 }
 
-CACHE_CASE(budget, (&(cache_wish){.max_bytes = 8 * CHUNK, .whole_percent = 50}))
+CACHE_CASE(budget, (&(cache_wish){.max_bytes = 20 * CHUNK}))
 {
     const CUdeviceptr p = rdma_chunks(&s->r, 63); /* too large to be pinned whole */
-    culv_rdma_registration *a = cache_get(s, p, 3 * CHUNK);
-    culv_rdma_registration *b = cache_get(s, p + 10 * CHUNK, 3 * CHUNK);
-    REQUIRE_EQ(cache_stats(s).bytes, 6 * CHUNK);
+    culv_rdma_registration *a = cache_get(s, p, 9 * CHUNK);
+    culv_rdma_registration *b = cache_get(s, p + 20 * CHUNK, 9 * CHUNK);
+    REQUIRE_EQ(cache_stats(s).bytes, 18 * CHUNK);
     culv_rdma_registration *none = NULL;
-    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 3 * CHUNK, &none),
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 40 * CHUNK, 3 * CHUNK, &none),
                 OUT_OF_MEMORY, PIN_SPACE);
-    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 20 * CHUNK, 9 * CHUNK, &none),
+    LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p + 40 * CHUNK, 21 * CHUNK, &none),
                 OUT_OF_MEMORY, PIN_SPACE);
     /* What it covers already counts once. */
-    culv_rdma_registration *c = cache_get(s, p + 2 * CHUNK, 3 * CHUNK);
-    REQUIRE_EQ(cache_stats(s).bytes, 8 * CHUNK);
+    culv_rdma_registration *c = cache_get(s, p + 8 * CHUNK, 3 * CHUNK);
+    REQUIRE_EQ(cache_stats(s).bytes, 20 * CHUNK);
     cache_put(&a);
     cache_put(&c);
-    /* A whole allocation that fits in half of the budget, but not beside b: the range alone. */
+    /* A tenth of the budget is pinned as a whole, and c goes for it. */
     CUdeviceptr q = rdma_alloc(&s->r, 2 * CHUNK);
     culv_rdma_registration *d = cache_get(s, q, 1);
     culv_rdma_range range = culv_rdma_range_init();
     LIB_OK(culv_rdma_registration_get_range(d, &range));
     REQUIRE_EQ(range.size, 2 * CHUNK);
-    REQUIRE(cache_stats(s).bytes <= 8 * CHUNK);
+    REQUIRE(cache_stats(s).bytes <= 12 * CHUNK && cache_stats(s).evictions == 1);
     cache_put(&b);
     cache_put(&d);
     LIB_OK(culv_rdma_cache_trim(s->cache, 3 * CHUNK));
@@ -588,6 +585,10 @@ CACHE_CASE(bad_input, NULL)
                 INVALID, RANGE);
     if (s->r.w.cu->software) {
         LIB_REFUSES(none, culv_rdma_cache_get(s->cache, vmm.pointer, 2, &none), INVALID, OPT_IN);
+        LIB_OK(culv_rdma_set_sync_memops(s->r.w.device, vmm.pointer, 1, NULL));
+        culv_rdma_registration *r = cache_get(s, vmm.pointer, 2); /* the context does it now */
+        cache_put(&r);
+        LIB_OK(culv_rdma_cache_trim(s->cache, 0));
         REQUIRE_EQ(s->r.w.cu->SoftPlayManaged(p), 0);
         LIB_OK(culv_rdma_cache_invalidate(s->cache, p, 1));
         LIB_REFUSES(none, culv_rdma_cache_get(s->cache, p, 1, &none), INVALID, MANAGED);
@@ -600,9 +601,6 @@ CACHE_CASE(bad_input, NULL)
     REFUSED(NULL_ARGUMENT);
     d = cache_desc(s, NULL);
     d.validity = (culv_rdma_validity)7;
-    REFUSED(VALUE);
-    d = cache_desc(s, NULL);
-    d.whole_percent = 101;
     REFUSED(VALUE);
     d.struct_size = 3;
     REFUSED(STRUCT_SIZE);
@@ -692,7 +690,7 @@ typedef struct crew {
     cache_stage *s;
     CUdeviceptr p;
     unsigned turns, pieces;
-    bool invalidates;
+    bool invalidates, blocks; /* blocks: of four chunks, which no look-up leaves */
 } crew;
 
 typedef struct member {
@@ -714,7 +712,8 @@ static void *work(void *user)
     culv_rdma_registration *held[3] = {NULL, NULL, NULL};
     for (unsigned i = 0; i < c->turns; i++) {
         culv_rdma_registration **r = &held[next(&m->seed) % 3];
-        const uint64_t at = next(&m->seed) % c->pieces, room = c->pieces - at;
+        const uint64_t at = next(&m->seed) % c->pieces;
+        const uint64_t room = c->blocks ? 4 - at % 4 : c->pieces - at;
         const uint64_t bytes = 1 + next(&m->seed) % ((room < 4 ? room : 4) * CHUNK);
         if (*r != NULL) cache_put(r);
         *r = cache_get(c->s, c->p + at * CHUNK, bytes);
@@ -746,13 +745,14 @@ static void crowd(const cache_wish *wish, unsigned pieces, bool invalidates)
     crew c = {.s = &s,
               .turns = test_sanitized() ? 500 : 3000,
               .pieces = pieces,
-              .invalidates = invalidates};
+              .invalidates = invalidates,
+              .blocks = wish->max_bytes != 0};
     c.p = rdma_chunks(&s.r, pieces);
     run_crew(&c, 17);
     culv_rdma_cache_stats stats = cache_stats(&s);
     REQUIRE(stats.leaving == 0 && stats.entries == s.pinned && stats.pins == s.pins);
     REQUIRE_EQ(stats.unpins, s.unpins);
-    REQUIRE(wish->max_entries == 0 || (stats.evictions > 0 && stats.entries <= wish->max_entries));
+    REQUIRE(wish->max_bytes == 0 || (stats.evictions > 0 && stats.bytes <= wish->max_bytes));
     /* What is left is disjoint: as many bytes as all of them have. */
     uint64_t bytes = 0;
     for (const cache_pin *p = s.all; p != NULL; p = p->next)
@@ -767,9 +767,8 @@ TEST_AS(plain, crowd(&(cache_wish){.exact = true}, PIECES, false))
 
 TEST(evicting)
 {
-    /* Room for what is in use at worst: each thread has three, or two while it pins one that
-     * replaces five. */
-    crowd(&(cache_wish){.exact = true, .max_entries = 40}, MANY, false);
+    /* Room for what is in use at worst: three blocks of each thread's. */
+    crowd(&(cache_wish){.exact = true, .max_bytes = THREADS * 3 * 4 * CHUNK}, MANY, false);
 }
 
 TEST_AS(invalidating, crowd(&(cache_wish){.exact = true, .notified = true}, PIECES, true))
@@ -829,7 +828,6 @@ static void make_cache(void)
     culv_rdma_cache_desc d = culv_rdma_cache_desc_init();
     d.pin = count_pin;
     d.unpin = count_unpin;
-    d.no_sync_memops = 1;
     if (race.w.cu->software)
         race.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED, 1);
     LIB_OK(culv_rdma_cache_create(race.w.device, &d, &race.cache));

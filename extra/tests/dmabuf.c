@@ -388,17 +388,8 @@ DMABUF_CASE(null_arguments, .title = "dmabuf_refused.null", .own = true)
 static void missing(const char *hidden, const char *function, const char *says)
 {
     lib_world w;
-    dmabuf_needs_player();
-    lib_open_vulkan(&w);
     lib_lying = (lib_lies){.hides = hidden, .missing = function};
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = CULV_DRIVER_SOFT;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &w.device));
-    culv_vk_device_desc a = lib_vk_desc(&w);
-    a.get_instance_proc_addr = lib_lying_loader;
-    LIB_OK(culv_vk_attach(w.device, &a, &w.attachment));
-    w.context = culv_device_context(w.device);
-    dmabuf_vulkan = a;
+    dmabuf_open_by(&w, lib_lying_loader);
     file = dmabuf_file_make(&plain, 0);
     const culv_vk_dma_buf_desc d = dmabuf_describe(file.fd, DRM_XR24, &plain);
     culv_vk_dma_buf_bridge *out = NULL;
@@ -407,7 +398,8 @@ static void missing(const char *hidden, const char *function, const char *says)
               EXTENSION_MISSING, says);
     LIB_REFUSES(out, culv_vk_dma_buf_bridge_create(w.device, w.attachment, &d, &out), UNSUPPORTED,
                 EXTENSION_MISSING);
-    LIB_ERROR(culv_drm_format_get_info(&a, DRM_XR24, &info), UNSUPPORTED, EXTENSION_MISSING);
+    LIB_ERROR(culv_drm_format_get_info(&dmabuf_vulkan, DRM_XR24, &info), UNSUPPORTED,
+              EXTENSION_MISSING);
     dmabuf_file_done(&file);
     lib_close(&w);
 }

@@ -140,21 +140,12 @@ typedef struct scene {
 
 static void open_scene(scene *x)
 {
-    dmabuf_needs_player();
     lib_world *w = &x->s.w;
-    lib_open_vulkan(w);
     memset(&kernel, 0, sizeof kernel);
     memset(&vulkan, 0, sizeof vulkan);
     vulkan.features =
         VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
-    culv_device_desc dd = culv_device_desc_init();
-    dd.driver = CULV_DRIVER_SOFT;
-    LIB_OK(culv_device_open_by_ordinal(0, &dd, &w->device));
-    culv_vk_device_desc a = lib_vk_desc(w);
-    a.get_instance_proc_addr = loader;
-    LIB_OK(culv_vk_attach(w->device, &a, &w->attachment));
-    w->context = culv_device_context(w->device);
-    dmabuf_vulkan = a;
+    dmabuf_open_by(w, loader);
     x->s.stream = lib_stream(w);
     x->file = dmabuf_file_make(&rows, 0);
     culv_vk_dma_buf_desc d = dmabuf_describe(x->file.fd, DRM_XR24, &rows);

@@ -23,6 +23,19 @@ void dmabuf_open(dmabuf_stage *s)
     s->stream = lib_stream(&s->w);
 }
 
+void dmabuf_open_by(lib_world *w, PFN_vkGetInstanceProcAddr loader)
+{
+    dmabuf_needs_player();
+    lib_open_vulkan(w);
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = CULV_DRIVER_SOFT;
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &w->device));
+    dmabuf_vulkan = lib_vk_desc(w);
+    dmabuf_vulkan.get_instance_proc_addr = loader;
+    LIB_OK(culv_vk_attach(w->device, &dmabuf_vulkan, &w->attachment));
+    w->context = culv_device_context(w->device);
+}
+
 void dmabuf_close(dmabuf_stage *s)
 {
     lib_stream_destroy(&s->w, s->stream);

@@ -34,6 +34,8 @@ typedef struct dmabuf_stage {
 /* Begins a case; it skips where nothing plays dma-bufs. First of all calls. */
 void dmabuf_needs_player(void);
 void dmabuf_open(dmabuf_stage *s);
+/* Begins a case too: a world on the twin whose VkDevice is attached by that loader. */
+void dmabuf_open_by(lib_world *w, PFN_vkGetInstanceProcAddr loader);
 /* The VkDevice that dmabuf_describe() names. A case that attaches one by itself sets it. */
 extern culv_vk_device_desc dmabuf_vulkan;
 void dmabuf_close(dmabuf_stage *s);

@@ -42,8 +42,6 @@ SPARSE_CASE(life)
     const raw_cuda *cu = s->w.cu;
     culv_pool_desc d = culv_pool_desc_init();
     culv_pool *pool = NULL;
-    d.release_threshold = 32 << 20;
-    d.max_size = 64 << 20;
     LIB_OK(culv_pool_create(s->w.device, &d, &pool));
     REQUIRE(pool_info(pool).native_handle != NULL && pool_info(pool).handle_types == 0);
     CUcontext before = lib_enter(&s->w);
@@ -357,7 +355,6 @@ SPARSE_CASE(pools)
     ROW(d.handle_types = 1u << CULV_HANDLE_DMA_BUF_FD, INVALID, HANDLE_TYPE);
     ROW(d.handle_types = 1u << 31, INVALID, HANDLE_TYPE);
     ROW(d.handle_types = 1u << CULV_HANDLE_OPAQUE_WIN32, UNSUPPORTED, HANDLE_TYPE);
-    ROW(d.security_attributes = &d, INVALID, VALUE);
     if (cu->SoftPlayAttribute != NULL) { /* a device of another kind */
         cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 0);
         LIB_REFUSES(pool, culv_pool_create(s->w.device, &d, &pool), UNSUPPORTED, VMM);

@@ -187,10 +187,10 @@ MULTICAST_CASE(shared)
     culv_handle handle;
     culv_multicast_desc d = multicast_describe(MULTICAST_CHUNK);
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    d.recommended_granularity = 1;
-    LIB_OK(culv_multicast_create(s->devices[0], &d, &ours));
     uint64_t best = 0;
     LIB_OK(culv_multicast_get_granularity(s->devices[0], &d, NULL, &best));
+    d.size = best;
+    LIB_OK(culv_multicast_create(s->devices[0], &d, &ours));
     REQUIRE_EQ(lib_allocation(culv_multicast_allocation(ours)).size, best);
     culv_result r =
         culv_vmm_export_dup(culv_multicast_allocation(ours), CULV_HANDLE_OPAQUE_FD, &handle);

@@ -51,6 +51,8 @@ static void stage_close(stage *s)
     dlclose(s->handle);
 }
 
+#define NVSCI_CASE(...) TEST_ON(stage, s, stage_open(s), stage_close(s), __VA_ARGS__)
+
 static culv_nvsci_buffer_desc desc_of(const stage *s)
 {
     culv_nvsci_buffer_desc d = culv_nvsci_buffer_desc_init();
@@ -60,10 +62,8 @@ static culv_nvsci_buffer_desc desc_of(const stage *s)
     return d;
 }
 
-TEST(buffers, .own = true, .smoke = true)
+NVSCI_CASE(buffers, .own = true, .smoke = true)
 {
-    stage stage_, *s = &stage_;
-    stage_open(s);
     LIB_CUDA(s->device, PFN_cuMemcpyDtoH_v3020, cuMemcpyDtoH, 3020);
     LIB_CUDA(s->device, PFN_cuMemcpyHtoD_v3020, cuMemcpyHtoD, 3020);
     for (int read_only = 0; read_only < 2; read_only++) {
@@ -96,13 +96,10 @@ TEST(buffers, .own = true, .smoke = true)
         REQUIRE_EQ(s->library->freed, (unsigned)read_only);
     }
     culv_nvsci_buffer_destroy(NULL);
-    stage_close(s);
 }
 
-TEST(images, .own = true)
+NVSCI_CASE(images, .own = true)
 {
-    stage stage_, *s = &stage_;
-    stage_open(s);
     culv_nvsci_buffer *b = NULL;
     culv_nvsci_buffer_desc d = desc_of(s);
     LIB_OK(culv_nvsci_buffer_import(s->device, &d, &b));
@@ -127,14 +124,11 @@ TEST(images, .own = true)
     CUdeviceptr none = 0;
     LIB_INVALID(culv_nvsci_buffer_get_pointer(b, &none), USAGE);
     culv_nvsci_buffer_destroy(&b);
-    stage_close(s);
 }
 
 /* A fence that CUDA signals after its work, and one that CUDA waits for. */
-TEST(fences, .own = true)
+NVSCI_CASE(fences, .own = true)
 {
-    stage stage_, *s = &stage_;
-    stage_open(s);
     LIB_CUDA(s->device, PFN_cuStreamCreate_v2000, cuStreamCreate, 2000);
     LIB_CUDA(s->device, PFN_cuStreamDestroy_v4000, cuStreamDestroy, 4000);
     LIB_CUDA(s->device, PFN_cuStreamSynchronize_v2000, cuStreamSynchronize, 2000);
@@ -170,13 +164,10 @@ TEST(fences, .own = true)
     make_current(s, NULL);
     culv_nvsci_sync_destroy(&sync);
     culv_nvsci_sync_destroy(&sync);
-    stage_close(s);
 }
 
-TEST(refused, .own = true)
+NVSCI_CASE(refused, .own = true)
 {
-    stage stage_, *s = &stage_;
-    stage_open(s);
     culv_nvsci_buffer *b = NULL;
     culv_nvsci_sync *sync = NULL;
     culv_nvsci_buffer_desc d = desc_of(s);
@@ -217,7 +208,6 @@ TEST(refused, .own = true)
     culv_nvsci_sync_destroy(&sync);
     LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 0), VALUE);
     LIB_INVALID(culv_nvsci_get_sync_attributes(s->device, &list, 8), VALUE);
-    stage_close(s);
 }
 
 /* A driver that has nothing of NvSci: the twin, or a desktop GPU's. */

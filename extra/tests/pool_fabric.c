@@ -120,7 +120,6 @@ TEST(pools_not_here)
                     rows[i].says);
         REQUIRE_EQ(pools(), before);
         d.fabric = CULV_FABRIC_TRY; /* falls back to file descriptors */
-        d.release_threshold = 1 << 20;
         LIB_OK(culv_pool_create(s.w.device, &d, &made));
         REQUIRE_EQ(pool_info(made).handle_types, POOLS_FD_BIT);
         REQUIRE_EQ(pools(), before + 1);

@@ -34,12 +34,6 @@ typedef struct culv_pool_desc {
     /** Handle types for export: bits (1 << culv_handle_type) of OPAQUE_FD, or on Windows
      * OPAQUE_WIN32 or OPAQUE_WIN32_KMT. 0: the pool is never exported. */
     uint32_t handle_types;
-    uint64_t max_size; /**< Maximum size in bytes (CUDA 12.2). 0: no limit. */
-    /** Bytes that the pool keeps when memory in it is freed. 0 is CUDA's default. */
-    uint64_t release_threshold;
-    /** Windows, OPAQUE_WIN32: SECURITY_ATTRIBUTES with the security descriptor for exported handles
-     * (cuda.h, CUmemPoolProps). Read during the call. NULL: this user's default. */
-    const void *security_attributes;
     const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
     /** Export as CULV_HANDLE_FABRIC (culvert/fabric.h), in addition to handle_types. Culvert tests
      * it by an export. If it works, culv_pool_info::handle_types has the bit of
@@ -75,8 +69,8 @@ typedef struct culv_pool_info {
     size_t struct_size; /**< Set by culv_pool_info_init(). */
     /** Types that the pool can be exported as: bits (1 << culv_handle_type). */
     uint32_t handle_types;
-    /** Pool of the driver, for cuMemAllocFromPoolAsync, cuMemPoolTrimTo, cuDeviceSetMemPool and
-     * others. The pool owns it: never destroy it. */
+    /** Pool of the driver, for cuMemAllocFromPoolAsync, cuMemPoolSetAttribute, cuMemPoolTrimTo,
+     * cuDeviceSetMemPool and others. The pool owns it: never destroy it. */
     CUmemoryPool native_handle;
 } culv_pool_info;
 

@@ -31,12 +31,12 @@ typedef struct culv_multicast_desc {
     size_t struct_size;   /**< Set by culv_multicast_desc_init(). */
     uint32_t num_devices; /**< Required: GPUs of the team, in all processes. */
     culv_bool opt_in;     /**< Required: 1, once you know the warning above. */
-    uint64_t size; /**< Required: bytes that each device can bind, rounded up to the granularity. */
+    /** Required: bytes that each device can bind, rounded up to the minimum granularity. For speed,
+     * pass a multiple of the one that the driver recommends (culv_multicast_get_granularity()). */
+    uint64_t size;
     /** Handle types for export: bits (1 << culv_handle_type) of OPAQUE_FD.
      * Only exportable memory can then be bound to the object. 0: the object is never exported. */
     uint32_t handle_types;
-    /** 1: round the size to the granularity that the driver recommends for speed. */
-    culv_bool recommended_granularity;
     const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_multicast_desc;
 

@@ -103,7 +103,7 @@ typedef enum culv_rdma_sync {
  *
  * VMM memory cannot carry the attribute. If `allow_context` is nonzero, the call sets the flag of
  * the device's context instead, which slows all copies in that context, also in other libraries. If
- * it is 0, the call fails for such memory.
+ * it is 0, the call fails for such memory, unless that flag is set already.
  * Errors: as culv_rdma_check_range() for one byte; INVALID (OPT_IN: the memory needs the context's
  * flag, and allow_context is 0), UNSUPPORTED (DRIVER_TOO_OLD: a driver before CUDA 12.1 has no such
  * flag), DRIVER, ASYNC.

@@ -18,6 +18,9 @@
  * address. So it asks CUDA for the buffer's id at each look-up (tens of nanoseconds), or you report
  * each free: see culv_rdma_cache_desc::validity.
  *
+ * The cache makes the copies of memory that it pins synchronous (SYNC_MEMOPS). VMM memory cannot
+ * carry that: allow the context's flag once, by culv_rdma_set_sync_memops().
+ *
  * A child of fork() gets no registration from its parent's cache (UNSUPPORTED, FORKED). If the
  * child puts, trims or destroys, no callback runs, and the memory stays pinned for the parent. */
 #ifndef CULV_EXTRA_RDMA_CACHE_H_
@@ -94,16 +97,9 @@ typedef struct culv_rdma_cache_desc {
     /** Maximum bytes pinned at a time, in chunks of 64 KiB; chunks that two registrations share
      * count once. Leave room for others in BAR1 (culv_rdma_bar1::usable). Default: no limit. */
     uint64_t max_bytes;
-    uint64_t max_entries; /**< Maximum registrations at a time. Default: no limit. */
-    /** Maximum size of an allocation that is pinned as a whole, in percent of max_bytes (without
-     * max_bytes: of the device's memory). Default: 10. */
-    uint32_t whole_percent;
-    culv_bool exact_ranges; /**< Nonzero: never pin the whole allocation. */
-    /** Nonzero: the cache does not call culv_rdma_set_sync_memops() for memory that it pins. */
-    culv_bool no_sync_memops;
-    /** Nonzero: for memory that cannot carry SYNC_MEMOPS (VMM) the cache sets the flag of the
-     * context. 0: culv_rdma_cache_get() fails with OPT_IN for such memory. */
-    culv_bool allow_context_sync;
+    /** Nonzero: never pin the whole allocation. 0: an allocation up to a tenth of max_bytes
+     * (without max_bytes: of the device's memory) is pinned as a whole. */
+    culv_bool exact_ranges;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_rdma_cache_desc;
 
@@ -128,8 +124,8 @@ typedef struct culv_rdma_cache_stats {
 CULV_INIT(culv_rdma_cache_stats)
 
 /** Makes a cache for pointers of a device's context.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: an unknown validity, or whole_percent above
- * 100), OUT_OF_MEMORY.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: an unknown validity),
+ * OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_rdma_cache_destroy(). It keeps the device open. */
 CULV_EXTRA culv_result culv_rdma_cache_create(culv_device *device, const culv_rdma_cache_desc *desc,
                                               culv_rdma_cache **out);
@@ -141,11 +137,12 @@ CULV_EXTRA void culv_rdma_cache_destroy(culv_rdma_cache **cache);
 /** Gets a registration that covers `size` bytes at `pointer`, and pins them if there is none. If
  * the look-up finds one, it takes no lock. If another thread is pinning that memory, the call
  * waits.
- * Errors: as culv_rdma_check_range(), but imported memory is passed to pin(); INVALID (OPT_IN: see
- * allow_context_sync; NOT_READY: called from pin() for the memory that it pins), UNSUPPORTED
- * (USAGE: the memory has no buffer id, so it needs CULV_RDMA_VALIDITY_NOTIFICATION; FORKED),
- * OUT_OF_MEMORY (HOST_MEMORY; PIN_SPACE: there is no room, and everything that is pinned is in
- * use), DRIVER, ASYNC; the error that pin() returns (PIN_REFUSED).
+ * Errors: as culv_rdma_check_range(), but imported memory is passed to pin(); INVALID (OPT_IN: VMM
+ * memory, and the context lacks CU_CTX_SYNC_MEMOPS; NOT_READY: called from pin() for the memory
+ * that it pins), UNSUPPORTED (USAGE: the memory has no buffer id, so it needs
+ * CULV_RDMA_VALIDITY_NOTIFICATION; FORKED), OUT_OF_MEMORY (HOST_MEMORY; PIN_SPACE: there is no
+ * room, and everything that is pinned is in use), DRIVER, ASYNC; the error that pin() returns
+ * (PIN_REFUSED).
  * Ownership: *out is in use until culv_rdma_registration_put(). */
 CULV_EXTRA culv_result culv_rdma_cache_get(culv_rdma_cache *cache, CUdeviceptr pointer,
                                            uint64_t size, culv_rdma_registration **out);

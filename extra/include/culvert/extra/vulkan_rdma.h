@@ -11,6 +11,10 @@
  *   ibv_reg_dmabuf_mr(pd, 0, part.size, part.pointer, part.dma_buf.value.fd, access);
  *   vkCmdBindVertexBuffers(..., &part.buffer, ...);
  *
+ * The memory cannot carry SYNC_MEMOPS: before a card reads it, wait for CUDA's copies yourself
+ * (cuStreamSynchronize), or set the context's flag once:
+ * culv_rdma_set_sync_memops(device, culv_vk_rdma_buffer_pointer(buffer), 1, NULL).
+ *
  * When the card has reported that its write is complete, call culv_rdma_flush_writes(). Then submit
  * Vulkan's work: the submission makes the data visible to it, like an earlier write by the host. */
 #ifndef CULV_EXTRA_VULKAN_RDMA_H_
@@ -33,29 +37,20 @@ typedef struct culv_vk_rdma_buffer_desc {
     /** Bytes of address space. The buffer can grow up to this size, and beyond it while the
      * following addresses are free. Its address stays. Default: `size`. */
     uint64_t reserve;
-    /** Maximum size of a part in bytes, as culv_vector_desc::max_chunk. Default: no limit, so there
-     * is one part until the buffer grows. */
-    uint64_t max_part;
-    /** Nonzero: if the device makes no dma-bufs, the memory is made without one. A kernel driver
-     * then pins it by its address. */
-    culv_bool optional_dma_buf;
-    /** Nonzero: sets CU_CTX_SYNC_MEMOPS of the device's context if the memory cannot carry
-     * SYNC_MEMOPS (culv_rdma_set_sync_memops()). 0: wait for CUDA's copies yourself
-     * (cuStreamSynchronize) before a card reads the memory. */
-    culv_bool set_context_sync;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_rdma_buffer_desc;
 
 CULV_INIT(culv_vk_rdma_buffer_desc)
 
-/** A part: one allocation. */
+/** A part: one allocation. There is one until the buffer grows. */
 typedef struct culv_vk_rdma_part {
     uint64_t id;         /**< Number of the part; no other part of the buffer ever has it. */
     uint64_t offset;     /**< Offset in the buffer in bytes. */
     uint64_t size;       /**< Size in bytes. */
     CUdeviceptr pointer; /**< CUDA's address of the part. */
     VkBuffer buffer;     /**< VkBuffer on the whole part. */
-    /** Dma-buf of the whole part. Type NONE: there is none (optional_dma_buf). */
+    /** Dma-buf of the whole part. Type NONE: the device makes none (culv_rdma_caps::dma_buf), and a
+     * kernel driver pins the part by its address. */
     culv_handle dma_buf;
     culv_bool pcie; /**< Nonzero: the dma-buf is mapped over PCI Express. */
 } culv_vk_rdma_part;
@@ -63,8 +58,7 @@ typedef struct culv_vk_rdma_part {
 /** Makes memory that CUDA, Vulkan and cards use. `vk` must be attached to `device`.
  * Errors: as culv_vector_create(), culv_vk_vector_view_create() and culv_rdma_dma_buf_export_dup();
  * INVALID (NULL_ARGUMENT, STRUCT_SIZE; SIZE: size is 0, or more than reserve; VALUE: no usage),
- * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach; HANDLE_TYPE: it makes no
- * dma-bufs), OUT_OF_MEMORY, DRIVER, ASYNC.
+ * UNSUPPORTED (USAGE: the device has no VMM memory that cards reach), OUT_OF_MEMORY, DRIVER, ASYNC.
  * Ownership: *out is yours, for culv_vk_rdma_buffer_destroy(). */
 CULV_EXTRA culv_result culv_vk_rdma_buffer_create(culv_device *device, culv_vk_device *vk,
                                                   const culv_vk_rdma_buffer_desc *desc,
