@@ -114,7 +114,7 @@ static void measure(frames_bench *b, VkFormat format, const char *name, uint32_t
     culv_shared_image_destroy(&shared, NULL);
 }
 
-enum { BY_CUDA, BY_SHADER, BY_COMMAND };
+enum { BY_CUDA, BY_COMMAND };
 
 typedef struct buffers {
     frames_bench *b;
@@ -159,12 +159,7 @@ static double copy_in_queue(const buffers *s)
     raw_vk_acquire(&r->vk, commands, 0, &from);
     raw_vk_acquire(&r->vk, commands, 0, &to);
     for (unsigned i = 0; i < s->calls; i++) {
-        if (s->way == BY_SHADER)
-            CULV_OK_OR_EXIT(culv_vk_record_copy(r->attached, commands,
-                                                culv_vk_buffer_address(s->shared[0]),
-                                                culv_vk_buffer_address(s->shared[1]), s->size));
-        else
-            vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &all);
+        vkCmdCopyBuffer(commands, from.buffer, to.buffer, 1, &all);
         vkCmdPipelineBarrier2(commands, &dependency);
     }
     raw_vk_release(&r->vk, commands, 0, &from);
@@ -193,15 +188,13 @@ static void copy_turn(void *state, bench_side side, double ns[])
 
 static void measure_copies(frames_bench *b, size_t size, unsigned calls)
 {
-    static const char *const names[] = {"cuMemcpyAsync, shared", "culv_vk_record_copy",
-                                        "vkCmdCopyBuffer"};
+    static const char *const names[] = {"cuMemcpyAsync, shared", "vkCmdCopyBuffer"};
     bench *base = &b->bench;
     buffers s = {
         .b = b, .size = size, .calls = calls, .words = malloc(size), .found = malloc(size)};
     REQUIRE(s.words != NULL && s.found != NULL);
-    const VkBufferCreateInfo info = raw_vk_buffer_info(
-        size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                  VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    const VkBufferCreateInfo info = raw_vk_buffer_info(size, VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                                                 VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
     desc.create_info = &info;
     for (int i = 0; i < 2; i++) {

@@ -220,25 +220,6 @@ CULV_EXPORT VkImage culv_vk_image_handle(const culv_shared_image *image);
  * Ownership: Culvert owns it: never free it. */
 CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_shared_image *image, VkDeviceSize *size);
 
-/** Records a copy between two buffers by a compute shader, outside of render passes. On an H200 it
- * is 3.4 to 4.5 times as fast as vkCmdCopyBuffer. Use it for a buffer that only Vulkan reaches; if
- * CUDA reaches both, cuMemcpyAsync is faster still (docs/fallback.md, "Copies on one GPU"). `from`
- * and `to` are addresses (vkGetBufferDeviceAddress, culv_vk_buffer_address()), also inside a
- * buffer, and `size` is in bytes. All three are multiples of 4; the copy is fastest if the
- * addresses are multiples of 16. The two ranges must not overlap. The queue needs
- * VK_QUEUE_COMPUTE_BIT. The copy reads and writes storage in the stage COMPUTE_SHADER; record the
- * barriers yourself (CULV_VK_USE_STORAGE). Afterwards bind your compute pipeline and push its
- * constants again. The first call makes Culvert's pipeline.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: an address is 0, or a value is not a multiple of 4; RANGE:
- * an overlap); UNSUPPORTED (EXTENSION_MISSING: the VkDevice has no buffer addresses); DRIVER;
- * OUT_OF_MEMORY.
- * Ownership: the attachment owns the pipeline: the command buffer must have finished before you
- * detach.
- * Threads: the thread that records the command buffer. */
-CULV_EXPORT culv_result culv_vk_record_copy(culv_vk_device *vk, VkCommandBuffer commands,
-                                            VkDeviceAddress from, VkDeviceAddress to,
-                                            VkDeviceSize size);
-
 /* Semaphores ----------------------------------------------------------------------------------- */
 
 /* Vulkan semaphores in CUDA, made by Culvert or your own. culvert/semaphore.h says how CUDA streams

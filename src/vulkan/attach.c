@@ -172,7 +172,6 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
 static void free_attachment(culvi_graphics *graphics)
 {
     culv_vk_device *vk = culvi_vk_of(graphics);
-    culvi_vk_copier_free(vk, atomic_load(&vk->copier));
     culvi_mutex_destroy(&vk->adopted_lock);
     culvi_free(vk);
 }

@@ -37,8 +37,6 @@ typedef struct culvi_vk_table {
 #undef CULV_VK_DEVICE
 } culvi_vk_table;
 
-typedef struct culvi_vk_copier culvi_vk_copier; /* copy.c */
-
 struct culv_vk_device {
     culvi_graphics base;
     const culvi_voice *voice; /* base.device's */
@@ -55,7 +53,6 @@ struct culv_vk_device {
     bool kernels;                 /* asked for, and the VkDevice has what they need */
     /* Alignment for pages of the host; 0: VK_EXT_external_memory_host was not enabled */
     VkDeviceSize host_alignment;
-    _Atomic(culvi_vk_copier *) copier; /* NULL before the first culv_vk_record_copy() */
     culvi_mutex adopted_lock;
     culvi_tree adopted;                     /* what it has of others' chunks: adopt.c */
     culv_vk_device_desc how;                /* it was attached with, without the label */
@@ -145,8 +142,6 @@ void culvi_vk_sparse_needs(const culv_vk_device *vk, VkBuffer buffer, VkDeviceSi
                            uint32_t *type_bits);
 /* A wait for the GPU that an error may leave too early. */
 VkResult culvi_vk_wait_for_fence(const culv_vk_device *vk, VkFence fence);
-/* copy.c */
-void culvi_vk_copier_free(culv_vk_device *vk, culvi_vk_copier *copier);
 /* Why an attachment runs no kernels. */
 culv_result culvi_vk_refuse_kernels(const culv_vk_device *vk, const char *label);
 

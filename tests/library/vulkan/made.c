@@ -70,53 +70,6 @@ LIB_CASE(not_opengls)
     lib_finish(w, stream);
 }
 
-/* From a buffer that CUDA fills into one that only Vulkan has. A wide copy of the third row takes
- * more than one turn of the shader's threads, and so does the narrow one of the fourth. */
-LIB_CASE(copied_by_a_shader)
-{
-    enum { MOST = 9 << 20 };
-    static const struct {
-        VkDeviceSize from, to, size;
-    } rows[] = {{0, 0, 4},       {32, 16, 4096 + 12}, {0, 16, MOST - 16},
-                {4, 8, 3 << 20}, {8, 8, 1020},        {0, 0, 0}};
-    VkBufferCreateInfo info = buffer_info(MOST);
-    LIB_BLOCK(uint32_t, words, MOST);
-    info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
-    OWN(culv_shared_buffer) *made = lib_made_buffer(w->attachment, &info);
-    raw_vk_buffer mine = lib_case_buffer(w, MOST, RAW_VK_ADDRESS);
-    const VkDeviceAddress from = culv_vk_buffer_address(made),
-                          to = raw_vk_buffer_address(&w->vk, &mine);
-    lib_fill(words, MOST / 4, 11);
-    LIB_CU_OK(w, raw_cuda_upload(w->cu, culv_shared_buffer_pointer(made), words, MOST));
-    const raw_vk_buffer raw = as_raw(made);
-    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
-        const uint32_t first = (uint32_t)rows[k].to / 4, end = first + (uint32_t)rows[k].size / 4;
-        raw_vk_fill(&w->vk, &mine, 0, MOST, 5, NULL);
-        VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
-        raw_vk_acquire(&w->vk, commands, 0, &raw);
-        LIB_OK(culv_vk_record_copy(w->attachment, commands, from + rows[k].from, to + rows[k].to,
-                                   rows[k].size));
-        raw_vk_release(&w->vk, commands, 0, &raw);
-        raw_vk_submit(&w->vk, commands, NULL);
-        raw_vk_read(&w->vk, &mine, 0, words, MOST);
-        for (uint32_t i = 0; i < MOST / 4; i++)
-            if (words[i] !=
-                (i < first || i >= end ? 5 : lib_word(i - first + (uint32_t)rows[k].from / 4, 11)))
-                FAIL("row %zu: word %u is %08x", k, i, words[i]);
-    }
-    VkCommandBuffer commands = raw_vk_begin(&w->vk, 0);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, 0, to, 4), VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, 0, 4), VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from + 2, to, 4), VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to + 1, 4), VALUE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, to, 6), VALUE,
-                "must be multiples of 4");
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to, to + 4, 8), RANGE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, to + 4, to, 8), RANGE);
-    LIB_INVALID(culv_vk_record_copy(w->attachment, commands, from, UINT64_MAX - 7, 16), RANGE);
-    raw_vk_submit(&w->vk, commands, NULL);
-}
-
 /* What they are -------------------------------------------------------------------------------- */
 
 /* What the twin's halves saw; all zero where the driver does not count. */
