@@ -188,8 +188,7 @@ typedef struct culv_kernel_call {
     /** Block of all arguments in place of `args`, laid out like the kernel's parameters (as a
      * struct). */
     const void *params;
-    const void *queue_params; /**< The same for a graphics API's queue. NULL: `params`. */
-    size_t params_size;       /**< Bytes of the block. */
+    size_t params_size; /**< Bytes of the block. */
 } culv_kernel_call;
 
 /** Returns a call of this kernel with one block of one thread and without arguments. */
@@ -204,7 +203,7 @@ CULV_INLINE culv_kernel_call culv_kernel_call_init(culv_kernel *kernel)
     c.shared_bytes = c.reserved = 0;
     c.args = NULL;
     c.num_args = 0;
-    c.params = c.queue_params = NULL;
+    c.params = NULL;
     c.params_size = 0;
     return c;
 }

@@ -436,13 +436,12 @@ culv_result culvi_kernel_call_refuse_arg(const culv_kernel_call *call, const cha
 }
 
 /* A struct may be padded behind its last member. */
-static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_kernel_values *out)
+static culv_result read_block(const culv_kernel_call *c, culvi_kernel_values *out)
 {
     const culv_kernel *kernel = c->kernel;
-    const void *block = in_queue && c->queue_params != NULL ? c->queue_params : c->params;
     out->count = 0;
     if (!kernel->params_known) {
-        out->block = block;
+        out->block = c->params;
         out->block_size = c->params_size;
         return CULV_OK;
     }
@@ -453,7 +452,7 @@ static culv_result read_block(const culv_kernel_call *c, bool in_queue, culvi_ke
                     " bytes, and culv_kernel_call.params_size is %zu",
                     kernel->name, kernel->params_size, c->params_size);
     for (uint32_t i = 0; i < kernel->num_params; i++)
-        culvi_kernel_param(out, i, (const char *)block + kernel->offsets[i]);
+        culvi_kernel_param(out, i, (const char *)c->params + kernel->offsets[i]);
     out->count = kernel->num_params;
     return CULV_OK;
 }
@@ -469,9 +468,8 @@ culv_result culvi_kernel_call_read_other(const culv_kernel_call *c, const char *
         c->params != NULL && (c->args != NULL || c->num_args > 0), voice, owner->label,
         CULV_REASON_VALUE,
         "culv_kernel_call: args and params are both set; pass the arguments one by one, or all of them as one block");
-    if (c->params != NULL) return read_block(c, in_queue, values);
-    if (c->queue_params != NULL || c->params_size > 0)
-        return culvi_fail_null(voice, function, "call->params");
+    if (c->params != NULL) return read_block(c, values);
+    if (c->params_size > 0) return culvi_fail_null(voice, function, "call->params");
     if (c->num_args > 0 && c->args == NULL) return culvi_fail_null(voice, function, "call->args");
     CULVI_TRY(culvi_kernel_check_count(c->kernel, c->num_args));
     return culvi_kernel_call_read_args(c, function, in_queue, c->kernel->params_known, values);

@@ -58,8 +58,7 @@ static inline culv_result culvi_kernel_call_read_args(const culv_kernel_call *c,
 /* Whether it is as most are: one value for each parameter that the driver told. */
 static inline bool culvi_kernel_call_is_plain(const culv_kernel_call *c)
 {
-    return c->kernel != NULL && c->args != NULL &&
-           ((uintptr_t)c->params | (uintptr_t)c->queue_params | c->params_size) == 0 &&
+    return c->kernel != NULL && c->args != NULL && ((uintptr_t)c->params | c->params_size) == 0 &&
            c->kernel->params_known && c->num_args == c->kernel->num_params;
 }
 

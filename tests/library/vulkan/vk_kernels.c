@@ -114,8 +114,8 @@ static void solve(const solver *v)
                                    mix_args[] = {CULV_CALL_ARG_OF(v->pointer, v->address),
                                                  CULV_CALL_ARG(v->count), CULV_CALL_ARG(salt),
                                                  CULV_CALL_ARG(by)};
-        const struct mix_params block = {v->pointer, v->count, salt, by},
-                                queue_block = {v->address, v->count, salt, by};
+        const struct mix_params block = {v->step == on_stream ? v->pointer : v->address, v->count,
+                                         salt, by};
         culv_kernel_call call = VK_KERNELS_CALL(vk_kernels_get(v->s, "queue_add"),
                                                 (WORDS + BLOCK - 1) / BLOCK, BLOCK, add_args);
         v->step(v, &call);
@@ -123,7 +123,6 @@ static void solve(const solver *v)
         call.args = v->as_block ? NULL : mix_args;
         call.num_args = v->as_block ? 0 : 4;
         call.params = v->as_block ? &block : NULL;
-        call.queue_params = v->as_block ? &queue_block : NULL;
         call.params_size = v->as_block ? sizeof block : 0;
         v->step(v, &call);
     }
