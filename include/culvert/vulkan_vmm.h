@@ -222,8 +222,6 @@ typedef struct culv_vk_space_desc {
     /** Usage of the space's VkBuffer in addition to STORAGE_BUFFER, TRANSFER_SRC, TRANSFER_DST and
      * SHADER_DEVICE_ADDRESS, which it always has. */
     VkBufferUsageFlags buffer_usage;
-    /** Usage flags of the memory, as in culv_vmm_allocation_desc::usage, without TILE_POOL. */
-    uint32_t memory_usage;
     const culv_vmm_access *access; /**< CUDA devices that use it. Read during the call. */
     size_t access_count; /**< Default: 0, which lets the space's own device read and write. */
     /** Function that Culvert calls before it uses `queue`; it calls unlock_queue afterwards. Set

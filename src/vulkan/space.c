@@ -123,8 +123,6 @@ static culv_result check_desc(const culv_vk_device *vk, const culv_vk_space_desc
         return refuse_value(vk, d, "lock_queue and unlock_queue are given both, or neither");
     if (d->access == NULL && d->access_count != 0)
         return refuse_value(vk, d, "access is NULL, but access_count is not 0");
-    if (d->memory_usage & CULV_VMM_USAGE_TILE_POOL)
-        return refuse_value(vk, d, "memory_usage has TILE_POOL, and tile pools are not mapped");
     return CULV_OK;
 }
 
@@ -332,7 +330,6 @@ culv_result culv_vk_space_create(culv_vk_device *vk, const culv_vk_space_desc *d
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
                VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     s->granularity = info.granularity;
-    s->memory_usage = d.memory_usage;
     s->vectors_do_not_wait = d.vectors_do_not_wait != 0;
     culvi_label_set(s->label, d.label);
     culv_result result = resolve_access(s, &d);

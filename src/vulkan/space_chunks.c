@@ -323,7 +323,6 @@ culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t 
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = size;
     d.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
-    d.usage = space->memory_usage;
     d.label = space->label;
     CULVI_TRY(make_room(space, offset, size));
     CULVI_TRY(culv_vmm_allocation_create(space->base.device, &d, &a));

@@ -44,7 +44,6 @@ struct culv_vk_space {
     uint32_t type_bits;
     VkSemaphore timeline;
     uint64_t granularity;
-    uint32_t memory_usage; /* culv_vmm_usage */
     bool vectors_do_not_wait;
     CUmemAccessDesc *access;
     size_t access_count;

@@ -933,7 +933,6 @@ SPACE_CASE(descriptors)
     REFUSED(d.size = UINT64_MAX, INVALID, SIZE, "sparseAddressSpaceSize");
     REFUSED(d.address = 4096, INVALID, VALUE, "multiple of the granularity");
     REFUSED(d.access_count = 1, INVALID, VALUE, "access is NULL");
-    REFUSED(d.memory_usage = CULV_VMM_USAGE_TILE_POOL, INVALID, VALUE, "TILE_POOL");
     REFUSED(d.struct_size = 3, INVALID, STRUCT_SIZE, "struct_size");
     /* A Vulkan that is too old for it, as far as Culvert was told. */
     culv_vk_device_desc vd = lib_vk_desc(&t->s.w);
