@@ -386,12 +386,6 @@ typedef struct culv_vk_sharing_info {
     VkMemoryRequirements plane_requirements[3];
     /** Memory type that has memory_properties. UINT32_MAX if it is not known yet. */
     uint32_t memory_type_index;
-    VkExtent3D max_extent;     /**< Images: largest extent of such an image, in texels. */
-    uint32_t max_mip_levels;   /**< Images: number of levels that this extent can have. */
-    uint32_t max_array_layers; /**< Images: largest number of layers of such images. */
-    /** Images: VK_SAMPLE_COUNT_1_BIT, even if Vulkan alone supports more. */
-    VkSampleCountFlags sample_counts;
-    VkDeviceSize max_resource_size; /**< Images: bytes. */
     /** ACCESS_ARRAY: descriptor by which culv_vk_image_map() maps the image: all defaults are
      * filled in, the offset is 0, and there is no label. DISJOINT images: if requirements_known,
      * plane_offsets are the offsets in a block of all planes. */

@@ -128,10 +128,14 @@ typedef enum array_kind {
     ARRAY_CUBE_LAYERED
 } array_kind;
 
+typedef struct array_extent {
+    uint32_t width, height, depth, layers;
+} array_extent;
+
 #define TEXTURE(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE##name
 #define SURFACE(name) CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE##name
 
-/* The limits have the order of culvi_array_extent: width, height, depth, layers. 0: no limit of
+/* The limits have the order of array_extent: width, height, depth, layers. 0: no limit of
  * that kind. */
 typedef struct kind_row {
     const char *name;
@@ -181,7 +185,7 @@ enum { SIDES = 4 };
 
 /* What is not told has no limit. `otherwise` stands for that. */
 static culv_result ask_extent(culv_device *device, const char *label, const int attributes[SIDES],
-                              uint32_t otherwise, culvi_array_extent *out)
+                              uint32_t otherwise, array_extent *out)
 {
     uint32_t values[SIDES];
     for (int i = 0; i < SIDES; i++) {
@@ -197,13 +201,13 @@ static culv_result ask_extent(culv_device *device, const char *label, const int 
                                    "the limits of the device's arrays are unknown");
         values[i] = r == CUDA_SUCCESS && value > 0 ? (uint32_t)value : otherwise;
     }
-    *out = (culvi_array_extent){values[0], values[1], values[2], values[3]};
+    *out = (array_extent){values[0], values[1], values[2], values[3]};
     return CULV_OK;
 }
 
 /* One of the two holds (3D); `other` is all 0 where there is one alone. */
 typedef struct limits {
-    culvi_array_extent most, other;
+    array_extent most, other;
 } limits;
 
 static culv_result limits_of(culv_device *device, const char *label, array_kind kind, bool surfaces,
@@ -218,19 +222,14 @@ static culv_result limits_of(culv_device *device, const char *label, array_kind 
     return result;
 }
 
-static bool fits(const culvi_array_extent *most, const culv_image_desc *d)
+static bool fits(const array_extent *most, const culv_image_desc *d)
 {
     return d->width <= most->width && d->height <= most->height && d->depth <= most->depth &&
            d->array_layers <= most->layers;
 }
 
-static uint32_t lower(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* "up to 32768 x 32768 texels and 2048 layers": of a kind only the sides that it has. */
-static void describe_most(array_kind kind, const culvi_array_extent *most, culvi_text *text)
+static void describe_most(array_kind kind, const array_extent *most, culvi_text *text)
 {
     culvi_text_add(text, "up to %" PRIu32, most->width);
     if (kind != ARRAY_1D && kind != ARRAY_1D_LAYERED)
@@ -242,7 +241,7 @@ static void describe_most(array_kind kind, const culvi_array_extent *most, culvi
 
 static culv_result too_big(const culv_device *device, const char *label,
                            const culvi_extent_words *words, const culv_image_desc *d,
-                           array_kind kind, bool surfaces, const culvi_array_extent *most)
+                           array_kind kind, bool surfaces, const array_extent *most)
 {
     CULVI_TEXT(text, 96);
     describe_most(kind, most, &text);
@@ -256,21 +255,15 @@ static culv_result too_big(const culv_device *device, const char *label,
 
 culv_result culvi_array_check_limits(culv_device *device, const char *label,
                                      const culvi_extent_words *words, const culv_image_desc *d,
-                                     bool surfaces, culvi_array_extent *most)
+                                     bool surfaces)
 {
     array_kind kind = kind_of(d);
     limits limit;
     /* The limits of textures always hold, those of surfaces besides where there are surfaces. */
     for (int pass = 0; pass <= (int)surfaces; pass++) {
         CULVI_TRY(limits_of(device, label, kind, pass == 1, &limit));
-        bool first = fits(&limit.most, d);
-        const culvi_array_extent *own =
-            first || !fits(&limit.other, d) ? &limit.most : &limit.other;
-        *most =
-            (culvi_array_extent){lower(most->width, own->width), lower(most->height, own->height),
-                                 lower(most->depth, own->depth), lower(most->layers, own->layers)};
-        if (!first && !fits(&limit.other, d))
-            return too_big(device, label, words, d, kind, pass == 1, most);
+        if (!fits(&limit.most, d) && !fits(&limit.other, d))
+            return too_big(device, label, words, d, kind, pass == 1, &limit.most);
     }
     return CULV_OK;
 }

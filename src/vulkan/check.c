@@ -316,11 +316,6 @@ static culv_result finish(culv_vk_device *vk, const culvi_vk_needs *needs, reque
         if (!r->ask.host)
             s->memory_type_index = type; /* which types they can have depends on the pages */
     }
-    s->max_extent = r->verdict.most.maxExtent;
-    s->max_mip_levels = r->verdict.most.maxMipLevels;
-    s->max_array_layers = r->verdict.most.maxArrayLayers;
-    s->sample_counts = r->verdict.most.sampleCounts;
-    s->max_resource_size = r->verdict.most.maxResourceSize;
     if (s->access == CULV_VK_ACCESS_POINTER) tell_kind(r);
     if (s->access == CULV_VK_ACCESS_ARRAY) s->image = r->verdict.image;
     if (s->access == CULV_VK_ACCESS_ARRAY && needs != NULL)

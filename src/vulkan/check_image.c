@@ -329,11 +329,12 @@ static culv_result not_exported(const culv_vk_device *vk, const char *label,
 }
 
 culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *label,
-                                      const VkImageCreateInfo *info,
-                                      const culvi_vk_verdict *verdict)
+                                      const VkImageCreateInfo *info, const culvi_format *row,
+                                      const VkImageFormatProperties *most)
 {
-    const VkImageFormatProperties *most = &verdict->most;
     const VkExtent3D *e = &info->extent;
+    uint32_t levels = culvi_image_most_levels(e->width, e->height, e->depth);
+    if (levels > most->maxMipLevels) levels = most->maxMipLevels;
     CULVI_REFUSE_IF(e->width > most->maxExtent.width || e->height > most->maxExtent.height ||
                         e->depth > most->maxExtent.depth,
                     vk->voice, label, CULV_REASON_EXTENT,
@@ -342,18 +343,17 @@ culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *labe
                     " texels",
                     e->width, e->height, e->depth, vk->base.name, most->maxExtent.width,
                     most->maxExtent.height, most->maxExtent.depth);
-    CULVI_REFUSE_IF(info->mipLevels == 0 || info->mipLevels > most->maxMipLevels, vk->voice, label,
+    CULVI_REFUSE_IF(info->mipLevels == 0 || info->mipLevels > levels, vk->voice, label,
                     CULV_REASON_EXTENT,
                     "VkImageCreateInfo::mipLevels is %" PRIu32 "; such an image of %" PRIu32
                     " x %" PRIu32 " x %" PRIu32 " texels has 1 to %" PRIu32 " levels on '%s'",
-                    info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels,
-                    vk->base.name);
+                    info->mipLevels, e->width, e->height, e->depth, levels, vk->base.name);
     CULVI_REFUSE_IF(info->arrayLayers > most->maxArrayLayers, vk->voice, label, CULV_REASON_EXTENT,
                     "VkImageCreateInfo::arrayLayers is %" PRIu32
                     "; '%s' has such images of up to %" PRIu32 " layers",
                     info->arrayLayers, vk->base.name, most->maxArrayLayers);
-    uint64_t least = culvi_image_least_size(verdict->format, e->width, e->height, e->depth,
-                                            info->arrayLayers, info->mipLevels);
+    uint64_t least = culvi_image_least_size(row, e->width, e->height, e->depth, info->arrayLayers,
+                                            info->mipLevels);
     CULVI_REFUSE_IF(least > most->maxResourceSize, vk->voice, label, CULV_REASON_EXTENT,
                     "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
                     ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32 ": %" PRIu64
@@ -363,24 +363,11 @@ culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *labe
     return CULV_OK;
 }
 
-/* CUDA's own limits of the array that it would be. */
-static culv_result check_cuda(const culv_vk_device *vk, const char *label,
-                              culvi_vk_verdict *verdict)
-{
-    static const culvi_extent_words words = {"VkImageCreateInfo::extent", "arrayLayers"};
-    VkExtent3D *e = &verdict->most.maxExtent;
-    culvi_array_extent most = {e->width, e->height, e->depth, verdict->most.maxArrayLayers};
-    culv_result result = culvi_array_check_limits(vk->base.device, label, &words, &verdict->image,
-                                                  !verdict->image.no_surfaces, &most);
-    *e = (VkExtent3D){most.width, most.height, most.depth};
-    verdict->most.maxArrayLayers = most.layers;
-    return result;
-}
-
 static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
                                  const VkImageCreateInfo *info,
                                  VkExternalMemoryHandleTypeFlags external, culvi_vk_verdict *out)
 {
+    static const culvi_extent_words words = {"VkImageCreateInfo::extent", "arrayLayers"};
     culvi_vk_answer a;
     CULVI_TRY(culvi_vk_ask_image_sharing(vk, ask->label, info, out->vk_handle_type, &a));
     VkExternalMemoryFeatureFlags features = a.external.externalMemoryFeatures;
@@ -394,15 +381,11 @@ static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
         "'%s' exports %s images only in dedicated allocations, which a DISJOINT image cannot have (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image for each plane",
         vk->base.name, out->format->name);
     CULVI_TRY(culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external));
-    uint32_t levels =
-        culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
-    out->most = a.most;
-    out->most.sampleCounts = VK_SAMPLE_COUNT_1_BIT;
-    if (out->most.maxMipLevels > levels) out->most.maxMipLevels = levels;
-    CULVI_TRY(culvi_vk_check_image_size(vk, ask->label, info, out));
+    CULVI_TRY(culvi_vk_check_image_size(vk, ask->label, info, out->format, &a.most));
     if (out->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
     out->image = culvi_vk_describe_image(info, ask, out->format);
-    return check_cuda(vk, ask->label, out);
+    return culvi_array_check_limits(vk->base.device, ask->label, &words, &out->image,
+                                    !out->image.no_surfaces);
 }
 
 culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,

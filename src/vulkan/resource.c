@@ -24,7 +24,6 @@ static culv_result plan_buffer(culv_vk_device *vk, culvi_plan *plan)
 static culv_result check_unshared(culv_vk_device *vk, const char *label,
                                   const VkImageCreateInfo *info, const culvi_format *row)
 {
-    culvi_vk_verdict verdict = {.format = row};
     culvi_vk_answer a;
     CULVI_REFUSE_IF(
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) !=
@@ -51,11 +50,7 @@ static culv_result check_unshared(culv_vk_device *vk, const char *label,
             " (DISJOINT takes a format that has VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
             "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
             vk->base.name, row->name, info->flags, info->usage);
-    uint32_t levels =
-        culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
-    verdict.most = a.most;
-    if (verdict.most.maxMipLevels > levels) verdict.most.maxMipLevels = levels;
-    return culvi_vk_check_image_size(vk, label, info, &verdict);
+    return culvi_vk_check_image_size(vk, label, info, row, &a.most);
 }
 
 /* Whether CUDA can have arrays of it; else its texels lie in linear memory, as they are stored. */

@@ -41,8 +41,6 @@ typedef struct culvi_vk_verdict {
     const culvi_format *format;                        /* images */
     /* ACCESS_ARRAY: in CUDA's terms (R16: as it was created), offset 0, label NULL */
     culv_image_desc image;
-    /* Images: the limits of both sides; the levels are for this extent */
-    VkImageFormatProperties most;
 } culvi_vk_verdict;
 
 culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
@@ -140,15 +138,15 @@ culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label,
                                     VkSharingMode mode, uint32_t count, const uint32_t *families);
 
 /* check_image.c: describes an image in CUDA's terms, with every default explicit; checks it against
- * verdict->most. */
+ * Vulkan's limits. */
 culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const culvi_vk_ask *ask,
                                         const culvi_format *row);
 /* Checks that chroma has whole texels, for formats with chroma at half the size. */
 culv_result culvi_vk_check_chroma(const culv_vk_device *vk, const char *label,
                                   const VkImageCreateInfo *info, const culvi_format *row);
 culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *label,
-                                      const VkImageCreateInfo *info,
-                                      const culvi_vk_verdict *verdict);
+                                      const VkImageCreateInfo *info, const culvi_format *row,
+                                      const VkImageFormatProperties *most);
 
 /* check_flags.c */
 culv_result culvi_vk_check_buffer_flags(const culv_vk_device *vk, const char *label,
