@@ -30,67 +30,7 @@ static ID3D11Device *device_of(const culv_d3d_device *d3d)
 
 /* Resources ------------------------------------------------------------------------------------ */
 
-/* Adds up the bytes of the texels. The numbers after a TYPELESS format are of its family, and the
- * first that has a row tells the size of a texel. */
-static uint64_t texels_size(const culvi_d3d_texture *t)
-{
-    uint64_t sum = 0;
-    const culvi_format *row = NULL;
-    for (uint32_t number = t->format; row == NULL && number <= t->format + 2; number++) {
-        const culv_format format = culvi_format_from(CULV_NATIVE_D3D, number);
-        if (format != CULV_FORMAT_NONE) row = culvi_format_find((uint32_t)format);
-    }
-    if (row == NULL || row->block_bytes == 0) return 0;
-    for (uint32_t level = 0; level < t->levels; level++) {
-        const uint64_t w = t->width >> level > 0 ? t->width >> level : 1;
-        const uint64_t h = t->height >> level > 0 ? t->height >> level : 1;
-        const uint64_t d = t->sides < 3                      ? t->depth_or_layers
-                           : t->depth_or_layers >> level > 0 ? t->depth_or_layers >> level
-                                                             : 1;
-        sum += (w + row->block_width - 1u) / row->block_width *
-               ((h + row->block_height - 1u) / row->block_height) * d * row->block_bytes;
-    }
-    return sum;
-}
-
-/* A resource as one of its kinds. */
-typedef struct shape {
-    bool is_buffer;
-    uint64_t size; /* a buffer's bytes, or a texture's texels without gaps; 0: unknown */
-    uint32_t misc; /* D3D11_RESOURCE_MISC_FLAG */
-    uint32_t bind; /* D3D11_BIND_FLAG */
-    D3D11_USAGE usage;
-    culvi_d3d_texture texture;
-} shape;
-
-#define FLAGS_OF(d) .misc = (d).MiscFlags, .bind = (d).BindFlags, .usage = (d).Usage
-
-static shape shape_of(void *resource)
-{
-    shape s;
-    D3D11_RESOURCE_DIMENSION dimension = D3D11_RESOURCE_DIMENSION_UNKNOWN;
-    ID3D11Resource_GetType((ID3D11Resource *)resource, &dimension);
-    if (dimension == D3D11_RESOURCE_DIMENSION_BUFFER) {
-        D3D11_BUFFER_DESC d;
-        ID3D11Buffer_GetDesc((ID3D11Buffer *)resource, &d);
-        return (shape){.is_buffer = true, .size = d.ByteWidth, FLAGS_OF(d)};
-    }
-    if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE1D) {
-        D3D11_TEXTURE1D_DESC d;
-        ID3D11Texture1D_GetDesc((ID3D11Texture1D *)resource, &d);
-        s = (shape){.texture = CULVI_D3D_TEXTURE_1D(d), FLAGS_OF(d)};
-    } else if (dimension == D3D11_RESOURCE_DIMENSION_TEXTURE3D) {
-        D3D11_TEXTURE3D_DESC d;
-        ID3D11Texture3D_GetDesc((ID3D11Texture3D *)resource, &d);
-        s = (shape){.texture = CULVI_D3D_TEXTURE_3D(d), FLAGS_OF(d)};
-    } else {
-        D3D11_TEXTURE2D_DESC d;
-        ID3D11Texture2D_GetDesc((ID3D11Texture2D *)resource, &d);
-        s = (shape){.texture = CULVI_D3D_TEXTURE_2D(d), FLAGS_OF(d)};
-    }
-    s.size = texels_size(&s.texture);
-    return s;
-}
+CULVI_D3D_SHAPES(11, SHARING)
 
 static culvi_d3d_texture texture_of(void *resource)
 {
@@ -103,7 +43,7 @@ static culv_result ask_memory(const culv_d3d_device *d3d, const culv_d3d_memory_
     void *resource = NULL;
     CULVI_TRY(culvi_d3d_as(d3d, d->label, d->object, &culvi_d3d11.resource_iid, "ID3D11Resource",
                            &resource));
-    const shape found = shape_of(resource);
+    const culvi_d3d_shape found = shape_of(resource);
     ask->dedicated = true;
     ask->memory = (uint64_t)(uintptr_t)resource;
     ask->identity = culvi_d3d_identity(resource);
@@ -132,7 +72,7 @@ static culv_result share_fence(const culv_d3d_device *d3d, const char *label, ID
 static culv_result share_resource(const culv_d3d_device *d3d, const char *label,
                                   ID3D11Resource *resource, const wchar_t *name, culv_handle *out)
 {
-    const shape found = shape_of(resource);
+    const culvi_d3d_shape found = shape_of(resource);
     const bool nt = (found.misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE) != 0;
     void *dxgi = NULL;
     HANDLE handle = NULL;
@@ -386,28 +326,6 @@ static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, u
 }
 
 /* Registration --------------------------------------------------------------------------------- */
-
-static culv_result look(const culvi_voice *voice, const char *label, void *resource,
-                        culvi_d3d_candidate *out, culv_luid *luid, bool *software)
-{
-    const shape s = shape_of(resource);
-    ID3D11Device *device = NULL;
-    *out = (culvi_d3d_candidate){.version = 11,
-                                 .is_buffer = s.is_buffer,
-                                 .size = s.size,
-                                 .texture = s.texture,
-                                 .cube = (s.misc & D3D11_RESOURCE_MISC_TEXTURECUBE) != 0,
-                                 .back_buffer = culvi_d3d_is_back_buffer(resource),
-                                 .depth = (s.bind & D3D11_BIND_DEPTH_STENCIL) != 0,
-                                 .shared = (s.misc & SHARING) != 0,
-                                 .in_memory = s.usage == D3D11_USAGE_STAGING,
-                                 .immutable = s.usage == D3D11_USAGE_IMMUTABLE};
-    ID3D11Resource_GetDevice((ID3D11Resource *)resource, &device);
-    culv_result result =
-        culvi_d3d_read_adapter(&culvi_d3d11_version, voice, label, device, luid, software);
-    ID3D11Device_Release(device);
-    return result;
-}
 
 CULVI_D3D_DRIVERS_CALLS(cuGraphicsD3D11RegisterResource, cuD3D11GetDevices,
                         &&cuda->cuD3D11GetDevice != NULL);

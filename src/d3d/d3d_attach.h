@@ -124,11 +124,13 @@ culvi_native culvi_d3d_native(void *resource, uint64_t size, bool is_image);
     .create_image = create_image, .create_twin = create_twin, .record = record,                    \
     .fence = {fence_value, arm}, .read_fence = read_fence
 #define CULVI_D3D_WORDS(n)                                                                         \
-    CULVI_D3D_ALL_WORDS,                                                                           \
-        .name = "Direct3D " #n, .physical_device = "ID3D" #n "Device's adapter",                   \
-        .semaphore = "ID3D" #n "Fence", .read_call = "ID3D" #n "Fence::GetCompletedValue",         \
-        .wait_call = "ID3D" #n "Fence::SetEventOnCompletion",                                      \
-        .attach_desc = "culv_d3d_device_desc", .memory_desc = "culv_d3d_memory_desc"
+    .api = CULV_NATIVE_D3D, .name = "Direct3D " #n,                                                \
+    .physical_device = "ID3D" #n "Device's adapter", .semaphore = "ID3D" #n "Fence",               \
+    .plane_offset = "which Direct3D has none of",                                                  \
+    .read_call = "ID3D" #n "Fence::GetCompletedValue",                                             \
+    .wait_call = "ID3D" #n "Fence::SetEventOnCompletion", .cross = "",                             \
+    .attach_desc = "culv_d3d_device_desc", .open_call = "culv_device_open_for_d3d",                \
+    .memory_desc = "culv_d3d_memory_desc", .memory_size = "size"
 #define CULVI_D3D_FENCES(n)                                                                        \
     static uint64_t fence_value(void *fence)                                                       \
     {                                                                                              \

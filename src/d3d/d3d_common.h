@@ -59,9 +59,4 @@ culv_luid culvi_d3d_luid(const void *luid);
 /* "adapter LUID, and the culv_device '...' has ..."; `without` is why it may tell none. */
 void culvi_d3d_add_device(culvi_text *text, const culv_device *device, const char *without);
 
-/* What all of Direct3D calls alike. */
-#define CULVI_D3D_ALL_WORDS                                                                        \
-    .api = CULV_NATIVE_D3D, .plane_offset = "which Direct3D has none of", .cross = "",             \
-    .open_call = "culv_device_open_for_d3d", .memory_size = "size"
-
 #endif

@@ -6,23 +6,8 @@
 /* after it */
 #include <dxgi.h>
 
-static const culvi_words words = {
-    CULVI_D3D_ALL_WORDS,
-    .name = "Direct3D",
-    .physical_device = "adapter",
-    .memory = "resource",
-    .semaphore = "fence",
-    .size = "the size of the resource",
-    .dedicated = "every resource",
-    .buffer_offset = "0, for a resource of Direct3D is its own memory",
-    .image_offset = "0, for a resource of Direct3D is its own memory",
-    .map_rows = "a staging texture",
-    .read_call = "ID3D11Fence::GetCompletedValue",
-    .wait_call = "ID3D11Fence::SetEventOnCompletion",
-    .signal_call = "ID3D11DeviceContext4::Signal",
-    .attach_desc = "culv_d3d_register_desc",
-    .memory_desc = "culv_d3d_register_desc",
-};
+/* Messages name nothing else of what is registered. */
+static const culvi_words words = {.api = CULV_NATIVE_D3D, .name = "Direct3D"};
 
 static const char *explain(CUresult code)
 {
@@ -185,12 +170,52 @@ culv_result culvi_d3d_read_adapter(const culvi_d3d_version *version, const culvi
     return CULV_OK;
 }
 
-bool culvi_d3d_is_back_buffer(void *resource)
+/* Whether it is of a swap chain. */
+static bool is_back_buffer(void *resource)
 {
     IDXGIResource *dxgi = culvi_d3d_query(resource, &culvi_iid_dxgi_resource);
     DXGI_USAGE usage = 0;
     return dxgi != NULL && SUCCEEDED(IDXGIResource_GetUsage(dxgi, &usage)) &&
            (usage & DXGI_USAGE_BACK_BUFFER) != 0;
+}
+
+/* Adds up the bytes of the texels. The numbers after a TYPELESS format are of its family, and the
+ * first that has a row tells the size of a texel. */
+uint64_t culvi_d3d_texels_size(const culvi_d3d_texture *t)
+{
+    uint64_t sum = 0;
+    const culvi_format *row = NULL;
+    for (uint32_t number = t->format; row == NULL && number <= t->format + 2; number++) {
+        const culv_format format = culvi_format_from(CULV_NATIVE_D3D, number);
+        if (format != CULV_FORMAT_NONE) row = culvi_format_find((uint32_t)format);
+    }
+    if (row == NULL || row->block_bytes == 0) return 0;
+    for (uint32_t level = 0; level < t->levels; level++) {
+        const uint64_t w = t->width >> level > 0 ? t->width >> level : 1;
+        const uint64_t h = t->height >> level > 0 ? t->height >> level : 1;
+        const uint64_t d = t->sides < 3                      ? t->depth_or_layers
+                           : t->depth_or_layers >> level > 0 ? t->depth_or_layers >> level
+                                                             : 1;
+        sum += (w + row->block_width - 1u) / row->block_width *
+               ((h + row->block_height - 1u) / row->block_height) * d * row->block_bytes;
+    }
+    return sum;
+}
+
+culvi_d3d_candidate culvi_d3d_candidate_of(int version, const culvi_d3d_shape *shape,
+                                           uint32_t sharing, void *resource)
+{
+    enum { TEXTURECUBE = 0x4, DEPTH_STENCIL = 0x40, IMMUTABLE = 1, STAGING = 3 };
+    return (culvi_d3d_candidate){.version = version,
+                                 .is_buffer = shape->is_buffer,
+                                 .size = shape->size,
+                                 .texture = shape->texture,
+                                 .cube = (shape->misc & TEXTURECUBE) != 0,
+                                 .back_buffer = is_back_buffer(resource),
+                                 .depth = (shape->bind & DEPTH_STENCIL) != 0,
+                                 .shared = (shape->misc & sharing) != 0,
+                                 .in_memory = shape->usage == STAGING,
+                                 .immutable = shape->usage == IMMUTABLE};
 }
 
 static culv_result open_driver(const culvi_d3d_version *version, const char *call,
