@@ -209,7 +209,6 @@ culv_result culv_d3d_semaphore_create(culv_d3d_device *d3d,
                                  .type = CULV_SEMAPHORE_TIMELINE,
                                  .initial_value = d.initial_value};
     CULVI_TRY(culvi_shared_semaphore_create(&d3d->base, &plan, out));
-    culvi_semaphore_pair_reads(&(*out)->pair);
     culv_semaphore *cuda = (*out)->pair.cuda;
     cuda->present.read = d3d->of->read_fence; /* the pair holds the fence while there are signals */
     cuda->present.context = culvi_d3d_object((*out)->pair.native);

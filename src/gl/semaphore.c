@@ -179,9 +179,7 @@ culv_result culv_gl_semaphore_create(culv_gl *gl, const culv_gl_semaphore_create
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    CULVI_TRY(culvi_shared_semaphore_create(&gl->base, &plan, out));
-    culvi_semaphore_pair_reads(&(*out)->pair);
-    return CULV_OK;
+    return culvi_shared_semaphore_create(&gl->base, &plan, out);
 }
 
 static uint32_t name_of(const culv_shared_semaphore *semaphore)

@@ -143,7 +143,6 @@ static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
                                  .type = CULV_SEMAPHORE_TIMELINE};
     culv_shared_semaphore *made = NULL;
     CULVI_TRY(culvi_shared_semaphore_create(ring->graphics, &plan, &made));
-    culvi_semaphore_pair_reads(&made->pair); /* the ring has checked that it can */
     culvi_semaphore_pair_set_owner(&made->pair, "culv_ring_destroy");
     *out = (culvi_graphics_timeline){ring, &made->pair};
     return CULV_OK;

@@ -73,13 +73,11 @@ culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan)
         map.label = plan->label;
         memcpy(map.plane_offsets, pair->native.plane_offsets, sizeof map.plane_offsets);
         CULVI_TRY(culv_image_map(pair->import, &map, &pair->image));
-        pair->image->owner_destroy_call = "culv_shared_image_destroy";
     } else {
         culv_buffer_desc map = culv_buffer_desc_init();
         map.size = plan->size;
         map.label = plan->label;
         CULVI_TRY(culv_buffer_map(pair->import, &map, &pair->buffer));
-        pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     }
     return CULV_OK;
 }
@@ -122,7 +120,6 @@ static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size
     if (!own_memory(pair, label, size)) return CULV_ERROR_OUT_OF_MEMORY;
     CULVI_TRY_OR(culv_buffer_map(pair->import, NULL, &pair->buffer),
                  culv_memory_destroy(&pair->import));
-    pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     pair->buffer->staging = staging;
     pair->buffer->deferred.holder = staging->native.holder;
     return CULV_OK;
@@ -143,7 +140,6 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
         if (result != CULV_OK) culvi_image_release_or_defer(pair->image, NULL);
     }
     CULVI_TRY_OR(result, culv_memory_destroy(&pair->import));
-    pair->image->owner_destroy_call = "culv_shared_image_destroy";
     pair->image->deferred.holder = staging->native.holder;
     return CULV_OK;
 }
@@ -250,6 +246,10 @@ static void log_pair(const culvi_pair *pair, const char *deed)
 
 void culvi_pair_made(culvi_pair *pair)
 {
+    if (pair->image != NULL)
+        pair->image->owner_destroy_call = "culv_shared_image_destroy";
+    else
+        pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     log_pair(pair, "made");
     culvi_graphics_object_made(pair->graphics);
 }

@@ -134,9 +134,6 @@ culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphic
 /* Makes both halves, as culvi_shared_buffer_create(). */
 culv_result culvi_shared_semaphore_create(culvi_graphics *graphics, culvi_semaphore_plan *plan,
                                           culv_shared_semaphore **out);
-/* Lets a destroy that waits tell a timeline's counter. Only where the API can read counters. A
- * caller's own semaphore may be gone, this one is there for as long as CUDA's half is. */
-void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair);
 /* As culvi_pair_set_owner(). */
 void culvi_semaphore_pair_set_owner(culvi_semaphore_pair *pair, const char *destroy_call);
 void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *last_use);

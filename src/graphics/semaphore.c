@@ -101,14 +101,9 @@ static culv_result share(void *object, void *plans)
     import.value = plan->initial_value;
     import.untracked = plan->untracked;
     import.label = plan->label;
-    culv_result result = share_native(graphics, pair->native, true, &import, &pair->cuda);
-    if (result == CULV_OK) {
-        pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
-        return CULV_OK;
-    }
-    graphics->api->unmake_semaphore(graphics, pair->native);
-    pair->native = 0;
-    return result;
+    CULVI_TRY_OR(share_native(graphics, pair->native, true, &import, &pair->cuda),
+                 (graphics->api->unmake_semaphore(graphics, pair->native), pair->native = 0));
+    return CULV_OK;
 }
 
 static culv_result make_by_peer(void *object, void *plans)
@@ -126,7 +121,6 @@ static culv_result make_by_peer(void *object, void *plans)
                           far.graphics->api->unmake_semaphore(far.graphics, far.native)));
     pair->native = far.native;
     pair->cuda->exporter = graphics->id; /* CUDA's waits are for it, not for the far one */
-    pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
     return CULV_OK;
 }
 
@@ -160,16 +154,12 @@ static void release_by_host(void *context)
     culvi_free(pair);
 }
 
+/* For a destroy that waits. A caller's own semaphore may be gone, this one is there for as long as
+ * CUDA's half is. */
 static bool read_counter(void *context, uint64_t *out)
 {
     const culvi_semaphore_pair *pair = context;
     return pair->graphics->api->timeline_value(pair->graphics, pair->native, out) == 0;
-}
-
-void culvi_semaphore_pair_reads(culvi_semaphore_pair *pair)
-{
-    if (pair->cuda->type == CULV_SEMAPHORE_TIMELINE)
-        culvi_wait_note_set_counter(pair->graphics->device, &pair->cuda->waits, read_counter, pair);
 }
 
 static culv_result make_by_host(void *object, void *plans)
@@ -195,7 +185,6 @@ static culv_result make_by_host(void *object, void *plans)
         culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value, false,
                               plan->label, NULL, &host, &pair->cuda);
     CULVI_TRY_OR(result, (api->unmake_semaphore(graphics, pair->native), pair->native = 0));
-    pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
     return CULV_OK;
 }
 
@@ -222,6 +211,9 @@ static culv_result make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
     CULVI_TRY(plan->fallback != 0
                   ? culvi_try_paths(graphics, plan->label, plan->fallback, paths, pair, plan)
                   : share(pair, plan));
+    pair->cuda->owner_destroy_call = "culv_shared_semaphore_destroy";
+    if (plan->type == CULV_SEMAPHORE_TIMELINE)
+        culvi_wait_note_set_counter(graphics->device, &pair->cuda->waits, read_counter, pair);
     culvi_graphics_object_made(graphics);
     return CULV_OK;
 }

@@ -128,9 +128,7 @@ culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore
                                  .type = d.type,
                                  .initial_value = d.initial_value,
                                  .untracked = d.untracked != 0};
-    CULVI_TRY(culvi_shared_semaphore_create(&vk->base, &plan, out));
-    if (culvi_vk_reads_timelines(vk)) culvi_semaphore_pair_reads(&(*out)->pair);
-    return CULV_OK;
+    return culvi_shared_semaphore_create(&vk->base, &plan, out);
 }
 
 VkSemaphore culv_vk_semaphore_handle(const culv_shared_semaphore *semaphore)
