@@ -41,6 +41,19 @@ void culvi_gl_readback_end(culvi_gl_readback *r)
     culvi_free(r);
 }
 
+static culv_result make_buffer(const culvi_gl_readback *r, ptrdiff_t size, uint32_t *out)
+{
+    const culvi_gl_table *t = &r->gl->table;
+    uint32_t made = 0;
+    t->glCreateBuffers(1, &made);
+    t->glNamedBufferStorage(made, size, NULL, 0);
+    CULVI_TRY_OR(culvi_gl_check(r->gl, r->label, "glNamedBufferStorage",
+                                "a pixel buffer of %td bytes could not be made", size),
+                 t->glDeleteBuffers(1, &made));
+    *out = made;
+    return CULV_OK;
+}
+
 static culv_result check_desc(const culvi_voice *voice, const culv_gl_readback_desc *d)
 {
     CULVI_REFUSE_IF(d->width == 0 || d->height == 0 || d->width > MOST || d->height > MOST, voice,
@@ -72,11 +85,7 @@ culv_result culv_gl_readback_create(culv_gl *gl, const culv_gl_readback_desc *de
     r->flip = d.flip != 0;
     culvi_label_set(r->label, d.label);
     const ptrdiff_t size = (ptrdiff_t)d.width * (ptrdiff_t)d.height * formats[r->format].bytes;
-    gl->table.glCreateBuffers(1, &r->buffer);
-    gl->table.glNamedBufferStorage(r->buffer, size, NULL, 0);
-    CULVI_TRY_OR(culvi_gl_check(gl, r->label, "glNamedBufferStorage",
-                                "a pixel buffer of %td bytes could not be made", size),
-                 culvi_gl_readback_end(r));
+    CULVI_TRY_OR(make_buffer(r, size, &r->buffer), culvi_gl_readback_end(r));
     how.access = CULV_ACCESS_READ_ONLY;
     how.label = r->label;
     CULVI_TRY_OR(culv_gl_register_buffer(gl, r->buffer, &how, out), culvi_gl_readback_end(r));
@@ -192,16 +201,7 @@ static culv_result read_turned(culvi_gl_readback *r, uint32_t from, int32_t x, i
 {
     const culvi_gl_table *t = &r->gl->table;
     const ptrdiff_t row = (ptrdiff_t)r->width * (ptrdiff_t)formats[r->format].bytes;
-    if (r->unturned == 0) {
-        uint32_t made = 0;
-        t->glCreateBuffers(1, &made);
-        t->glNamedBufferStorage(made, row * r->height, NULL, 0);
-        CULVI_TRY_OR(culvi_gl_check(r->gl, r->label, "glNamedBufferStorage",
-                                    "a pixel buffer of %td bytes could not be made",
-                                    row * r->height),
-                     t->glDeleteBuffers(1, &made));
-        r->unturned = made;
-    }
+    if (r->unturned == 0) CULVI_TRY(make_buffer(r, row * r->height, &r->unturned));
     CULVI_TRY(read_pixels(r, from, x, y, r->unturned));
     for (ptrdiff_t i = 0; i < r->height; i++)
         t->glCopyNamedBufferSubData(r->unturned, r->buffer, i * row, (r->height - 1 - i) * row,
