@@ -27,35 +27,23 @@ struct culv_vk_adopted {
     part *parts[];
 };
 
+static const char where[] = " on adopted memory"; /* for messages */
+
 /* Parts ---------------------------------------------------------------------------------------- */
 
-static culv_result create_buffer(const culv_vk_adopted *view, VkDeviceSize size,
-                                 VkBufferCreateFlags flags, VkBuffer *out)
+static VkBufferCreateInfo buffer_info(const culv_vk_adopted *view, VkDeviceSize size, bool sparse)
 {
-    const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .flags = flags, .size = size,
-                                     .usage = view->usage};
-    return culvi_vk_create_buffer(view->vk, view->label, &info, culvi_vk_opaque_bit(), "buffer",
-                                  " on adopted memory", out);
+    return (VkBufferCreateInfo){CULVI_STYPE(BUFFER_CREATE_INFO),
+                                .flags = sparse ? CULVI_VK_SPARSE : 0, .size = size,
+                                .usage = view->usage};
 }
 
 static culv_result fill(const culv_vk_adopted *view, uint32_t type_bits, part *p)
 {
-    culv_vk_device *vk = view->vk;
-    culv_vmm_allocation *allocation = p->chunk->allocation;
-    CULVI_TRY(culvi_vk_vmm_check(vk, view->label, allocation));
-    if (p->sparse) {
-        culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
-        d.memory_type_bits = type_bits;
-        d.allocate_flags = culvi_vk_allocate_flags(view->usage);
-        d.label = view->label;
-        return culvi_vk_vmm_import(vk, allocation, &d, &p->memory);
-    }
-    CULVI_TRY(create_buffer(view, p->chunk->size, 0, &p->buffer));
-    culv_result result = culvi_vk_vmm_bind_buffer(vk, view->label, p->buffer, allocation, 0,
-                                                  culvi_vk_allocate_flags(view->usage), &p->memory);
-    if (result != CULV_OK)
-        CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, p->buffer, vk->callbacks));
-    return result;
+    const VkBufferCreateInfo info = buffer_info(view, p->chunk->size, p->sparse);
+    CULVI_TRY(culvi_vk_vmm_check(view->vk, view->label, p->chunk->allocation));
+    return culvi_vk_vmm_show(view->vk, view->label, p->chunk->allocation, &info, where, type_bits,
+                             &p->buffer, &p->memory);
 }
 
 /* The caller holds the tree's lock. */
@@ -104,13 +92,13 @@ static void try_sparse(culv_vk_adopted *view, const culv_vmm_adopted *adopted, u
     const culv_error error = culvi_thread_state()->error;
     const culvi_adopted_chunk *first = adopted->chunks[0],
                               *last = adopted->chunks[adopted->count - 1];
-    const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .flags = CULVI_VK_SPARSE,
-                                     .size = last->base + last->size - first->base,
-                                     .usage = view->usage};
+    const VkBufferCreateInfo info = buffer_info(view, last->base + last->size - first->base, true);
     VkDeviceSize alignment;
     culvi_attempt_begin();
     culv_result result = culvi_vk_check_sparse(vk, view->label, &info);
-    if (result == CULV_OK) result = create_buffer(view, info.size, CULVI_VK_SPARSE, &view->sparse);
+    if (result == CULV_OK)
+        result = culvi_vk_create_buffer(vk, view->label, &info, culvi_vk_opaque_bit(), "buffer",
+                                        where, &view->sparse);
     (void)culvi_attempt_end(vk->voice, CULV_OK);
     culvi_thread_state()->error = error;
     if (result != CULV_OK) return;
@@ -151,8 +139,7 @@ static void release(culv_vk_adopted *view)
 
 static culv_result check_usage(culv_vk_device *vk, const culv_vk_adopted *view)
 {
-    const VkBufferCreateInfo info = {CULVI_STYPE(BUFFER_CREATE_INFO), .size = 65536,
-                                     .usage = view->usage};
+    const VkBufferCreateInfo info = buffer_info(view, 65536, false);
     const culvi_vk_ask ask = {.label = view->label, .origin = CULVI_VK_MADE_HERE};
     culvi_vk_verdict verdict;
     return culvi_vk_check_buffer(vk, &ask, &info, &verdict);

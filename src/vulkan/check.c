@@ -175,7 +175,7 @@ static culv_result check_fields(culv_vk_device *vk, const char *label,
     CULVI_REFUSE_IF(
         info->usage == 0, vk->voice, label, CULV_REASON_USAGE,
         "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer, TRANSFER_SRC for one");
-    CULVI_TRY(culvi_vk_check_buffer_flags(vk, label, info));
+    CULVI_TRY(culvi_vk_check_flags(vk, label, false, info->flags));
     CULVI_TRY(check_chain(vk, label, info));
     return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode,
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);

@@ -119,18 +119,12 @@ static culv_result check_bits(const culv_vk_device *vk, const char *label, const
     return CULV_OK;
 }
 
-culv_result culvi_vk_check_buffer_flags(const culv_vk_device *vk, const char *label,
-                                        const VkBufferCreateInfo *info)
+culv_result culvi_vk_check_flags(const culv_vk_device *vk, const char *label, bool image,
+                                 uint32_t flags)
 {
-    return check_bits(vk, label, "VkBufferCreateInfo::flags", info->flags, buffer_refused,
-                      buffer_known);
-}
-
-culv_result culvi_vk_check_image_flags(const culv_vk_device *vk, const char *label,
-                                       const VkImageCreateInfo *info)
-{
-    return check_bits(vk, label, "VkImageCreateInfo::flags", info->flags, image_refused,
-                      image_known);
+    return check_bits(vk, label, image ? "VkImageCreateInfo::flags" : "VkBufferCreateInfo::flags",
+                      flags, image ? image_refused : buffer_refused,
+                      image ? image_known : buffer_known);
 }
 
 static culv_result check_usage(const culv_vk_device *vk, const char *label, const char *field,

@@ -55,7 +55,7 @@ static culv_result check_video(const culv_vk_device *vk, const char *label,
 
 static culv_result check_kind(culv_vk_device *vk, const char *label, const VkImageCreateInfo *info)
 {
-    CULVI_TRY(culvi_vk_check_image_flags(vk, label, info));
+    CULVI_TRY(culvi_vk_check_flags(vk, label, true, info->flags));
     CULVI_REFUSE_IF(
         info->samples != VK_SAMPLE_COUNT_1_BIT, vk->voice, label, CULV_REASON_USAGE,
         "VkImageCreateInfo::samples is %d; CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",

@@ -6,42 +6,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Declares `list` and `count`: all that a function tells, whose `arguments` end with these two.
+ * `prepare` fills in what the elements begin with. */
+#define LIST_ALL(type, list, count, prepare, voice, label, instance, function, arguments, ...)     \
+    uint32_t count = 0;                                                                            \
+    type *list = NULL;                                                                             \
+    do {                                                                                           \
+        VkResult r_ = CULVI_VKI(instance, function, arguments);                                    \
+        if (r_ >= VK_SUCCESS) {                                                                    \
+            list = culvi_alloc((count + 1) * sizeof(type));                                        \
+            if (list == NULL) return culvi_fail_host_memory((voice), (label));                     \
+            prepare;                                                                               \
+            r_ = CULVI_VKI(instance, function, arguments);                                         \
+        }                                                                                          \
+        if (r_ >= VK_SUCCESS) break;                                                               \
+        culvi_free(list);                                                                          \
+        return culvi_fail_vk((voice), (label), r_, #function, CULV_REASON_DRIVER_REFUSED,          \
+                             __VA_ARGS__);                                                         \
+    } while (0)
+
 static culv_result list_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 uint32_t *count, VkPhysicalDevice **out)
 {
-    VkPhysicalDevice *devices = NULL;
-    VkResult r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, count, NULL));
-    if (r >= VK_SUCCESS) {
-        devices = culvi_alloc((*count + 1) * sizeof *devices);
-        if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
-        r = CULVI_VKI(vk, vkEnumeratePhysicalDevices, (vk->handle, count, devices));
-    }
+    LIST_ALL(VkPhysicalDevice, devices, n, (void)0, voice, NULL, vk, vkEnumeratePhysicalDevices,
+             (vk->handle, &n, devices), "the instance's devices could not be listed");
+    *count = n;
     *out = devices;
-    if (r >= VK_SUCCESS) return CULV_OK;
-    culvi_free(devices);
-    return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices", CULV_REASON_DRIVER_REFUSED,
-                         "the instance's devices could not be listed");
+    return CULV_OK;
 }
 
 static culv_result get_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
                                   VkPhysicalDevice device, uint32_t *out)
 {
-    uint32_t n = 0;
-    VkPhysicalDeviceGroupProperties *groups = NULL;
-    VkResult r = CULVI_VKI(vk, vkEnumeratePhysicalDeviceGroups, (vk->handle, &n, NULL));
-    if (r >= VK_SUCCESS) {
-        groups = culvi_alloc((n + 1) * sizeof *groups);
-        if (groups == NULL) return culvi_fail_host_memory(voice, NULL);
-        for (uint32_t i = 0; i < n; i++)
-            groups[i] CULVI_STYPE(PHYSICAL_DEVICE_GROUP_PROPERTIES);
-        r = CULVI_VKI(vk, vkEnumeratePhysicalDeviceGroups, (vk->handle, &n, groups));
-    }
-    if (r < VK_SUCCESS) {
-        culvi_free(groups);
-        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDeviceGroups",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the instance's device groups could not be listed");
-    }
+    LIST_ALL(VkPhysicalDeviceGroupProperties, groups, n,
+             for (uint32_t i = 0; i < n; i++)
+                 groups[i] CULVI_STYPE(PHYSICAL_DEVICE_GROUP_PROPERTIES),
+             voice, NULL, vk, vkEnumeratePhysicalDeviceGroups, (vk->handle, &n, groups),
+             "the instance's device groups could not be listed");
     *out = 1;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < groups[i].physicalDeviceCount; j++)
@@ -109,20 +110,9 @@ culv_result culvi_vk_list_extensions(const culvi_voice *voice, const culvi_vk_in
                                      VkPhysicalDevice device, const char *label, const char *name,
                                      uint32_t *count, VkExtensionProperties **out)
 {
-    uint32_t n = 0;
-    VkExtensionProperties *list = NULL;
-    VkResult r = CULVI_VKI(vk, vkEnumerateDeviceExtensionProperties, (device, NULL, &n, NULL));
-    if (r >= VK_SUCCESS) {
-        list = culvi_alloc((n + 1) * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(voice, label);
-        r = CULVI_VKI(vk, vkEnumerateDeviceExtensionProperties, (device, NULL, &n, list));
-    }
-    if (r < VK_SUCCESS) {
-        culvi_free(list);
-        return culvi_fail_vk(voice, label, r, "vkEnumerateDeviceExtensionProperties",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the extensions of '%s' could not be listed", name);
-    }
+    LIST_ALL(VkExtensionProperties, list, n, (void)0, voice, label, vk,
+             vkEnumerateDeviceExtensionProperties, (device, NULL, &n, list),
+             "the extensions of '%s' could not be listed", name);
     *count = n;
     *out = list;
     return CULV_OK;

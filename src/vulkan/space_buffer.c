@@ -76,23 +76,27 @@ static culv_result no_place(const culv_vk_space *s, const char *label, uint64_t 
                       size);
 }
 
-static culv_result take(culv_vk_space *space, const char *label, uint64_t size, uint64_t alignment,
-                        uint64_t *offset)
+/* Takes a place, or at CULV_VK_SPACE_ANYWHERE the first one that has `wish` bytes, or else the
+ * first one that has `least`. */
+static culv_result take(culv_vk_space *s, const char *label, uint64_t wish, uint64_t least,
+                        uint64_t alignment, bool vector, uint64_t *offset, uint64_t *size)
 {
-    uint64_t place = *offset;
+    uint64_t place = *offset, got = wish;
     culv_result result = CULV_OK;
-    culvi_mutex_lock(&space->lock);
+    culvi_mutex_lock(&s->lock);
     if (place == CULV_VK_SPACE_ANYWHERE) {
-        place = find_place(space, size, alignment, false);
-        if (place == UINT64_MAX) result = no_place(space, label, size);
+        place = find_place(s, wish, alignment, vector);
+        if (place == UINT64_MAX) place = find_place(s, got = least, alignment, vector);
+        if (place == UINT64_MAX) result = no_place(s, label, least);
     } else {
-        result =
-            culvi_vk_space_check_claims(space, place, size, false, "culv_vk_space_buffer_create");
+        result = culvi_vk_space_check_claims(s, place, wish, false, "culv_vk_space_buffer_create");
     }
-    if (result == CULV_OK) result = enter(space, label, place, size, false);
-    culvi_mutex_unlock(&space->lock);
-    if (result == CULV_OK) *offset = place;
-    return result;
+    if (result == CULV_OK) result = enter(s, label, place, got, vector);
+    culvi_mutex_unlock(&s->lock);
+    if (result != CULV_OK) return result;
+    *offset = place;
+    *size = got;
+    return CULV_OK;
 }
 
 static size_t find_claim(const culv_vk_space *space, uint64_t offset)
@@ -122,23 +126,12 @@ culv_result culvi_vk_space_claim(culv_space *space, const char *label, uint64_t 
                                  uint64_t wish, uint64_t *offset, uint64_t *size)
 {
     culv_vk_space *s = culvi_vk_space_of(space);
-    const uint64_t sizes[] = {wish, least};
-    uint64_t place = UINT64_MAX;
-    size_t i = 0;
+    uint64_t place = CULV_VK_SPACE_ANYWHERE;
     culvi_mutex_lock(&s->turn); /* somebody may be about to put memory there */
-    culvi_mutex_lock(&s->lock);
-    for (; i < 2; i++) {
-        place = find_place(s, sizes[i], s->granularity, true);
-        if (place != UINT64_MAX) break;
-    }
-    culv_result result =
-        place != UINT64_MAX ? enter(s, label, place, sizes[i], true) : no_place(s, label, least);
-    culvi_mutex_unlock(&s->lock);
+    culv_result result = take(s, label, wish, least, s->granularity, true, &place, size);
     culvi_mutex_unlock(&s->turn);
-    if (result != CULV_OK) return result;
-    *offset = place;
-    *size = sizes[i];
-    return CULV_OK;
+    if (result == CULV_OK) *offset = place;
+    return result;
 }
 
 void culvi_vk_space_unclaim(culv_space *space, uint64_t offset)
@@ -288,7 +281,7 @@ culv_result culv_vk_space_buffer_create(culv_vk_space *space, const culv_vk_spac
     CULVI_TRY(check_desc(space, &d, alignment));
     CULVI_NEW(culv_vk_space_buffer, buffer, voice, d.label);
     culvi_mutex_lock(&space->turn);
-    culv_result result = take(space, d.label, d.size, alignment, &d.offset);
+    culv_result result = take(space, d.label, d.size, d.size, alignment, false, &d.offset, &d.size);
     const bool taken = result == CULV_OK;
     if (result == CULV_OK) result = fill_gaps(space, d.offset, d.size, &f);
     if (result != CULV_OK) undo(space, &f);

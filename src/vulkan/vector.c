@@ -32,28 +32,8 @@ static VkBufferCreateInfo buffer_info(const vk_view *view, VkDeviceSize size)
                                 .usage = view->usage};
 }
 
-static culv_result create_buffer(const vk_view *view, VkDeviceSize size, VkBuffer *out)
-{
-    const VkBufferCreateInfo info = buffer_info(view, size);
-    return culvi_vk_create_buffer(view->vk, view->base.label, &info, culvi_vk_opaque_bit(),
-                                  view->queue != NULL ? "sparse buffer" : "buffer", "", out);
-}
-
-static culv_result make_buffer(const vk_view *view, const culv_part *chunk, VkBuffer *out,
-                               VkDeviceMemory *memory)
-{
-    culv_vk_device *vk = view->vk;
-    VkBuffer buffer = VK_NULL_HANDLE;
-    CULVI_TRY(create_buffer(view, chunk->size, &buffer));
-    CULVI_TRY_OR(culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
-                                          culvi_vk_allocate_flags(view->usage), memory),
-                 CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, buffer, vk->callbacks)));
-    *out = buffer;
-    return CULV_OK;
-}
-
-/* The memory that is to be bound to the sparse buffer. */
-static culv_result make_memory(const vk_view *view, const culv_part *chunk, VkDeviceMemory *out)
+/* What is to be bound to the sparse buffer. */
+static culv_result check_place(const vk_view *view, const culv_part *chunk)
 {
     CULVI_REFUSE_IF(
         chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset,
@@ -67,21 +47,19 @@ static culv_result make_memory(const vk_view *view, const culv_part *chunk, VkDe
                          " bytes, and a chunk of the vector has %" PRIu64 " from %" PRIu64
                          " on; make the view without sparse_queue",
                          view->alignment, chunk->size, chunk->offset);
-    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
-    d.memory_type_bits = view->type_bits;
-    d.allocate_flags = culvi_vk_allocate_flags(view->usage);
-    d.label = view->base.label;
-    return culvi_vk_vmm_import(view->vk, chunk->allocation, &d, out);
+    return CULV_OK;
 }
 
 static culv_result make(culv_vector_view *base, const culv_part *chunk, culvi_view_part *part)
 {
     const vk_view *view = (const vk_view *)base;
+    const VkBufferCreateInfo info = buffer_info(view, chunk->size);
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     CULVI_TRY(culvi_vk_vmm_check(view->vk, base->label, chunk->allocation));
-    CULVI_TRY(view->queue != NULL ? make_memory(view, chunk, &memory)
-                                  : make_buffer(view, chunk, &buffer, &memory));
+    if (view->queue != NULL) CULVI_TRY(check_place(view, chunk));
+    CULVI_TRY(culvi_vk_vmm_show(view->vk, base->label, chunk->allocation, &info, "",
+                                view->type_bits, &buffer, &memory));
     part->object = (uint64_t)buffer;
     part->memory = (uint64_t)memory;
     return CULV_OK;
@@ -206,14 +184,13 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
                       most < vk->max_buffer_size ? most : vk->max_buffer_size);
 }
 
-static culv_result check_usage(culv_vk_device *vk, const char *label, const vk_view *view)
+static culv_result check_usage(culv_vk_device *vk, const char *label,
+                               const VkBufferCreateInfo *info)
 {
-    const VkBufferCreateInfo info =
-        buffer_info(view, view->queue != NULL ? view->sparse_size : view->base.vector->granularity);
     const culvi_vk_ask ask = {.label = label, .origin = CULVI_VK_MADE_HERE};
     culvi_vk_verdict verdict;
-    return view->queue != NULL ? culvi_vk_check_sparse(vk, label, &info)
-                               : culvi_vk_check_buffer(vk, &ask, &info, &verdict);
+    return info->flags != 0 ? culvi_vk_check_sparse(vk, label, info)
+                            : culvi_vk_check_buffer(vk, &ask, info, &verdict);
 }
 
 culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
@@ -238,9 +215,12 @@ culv_result culv_vk_vector_view_create(culv_vk_device *vk, culv_vector *vector,
     view->usage = d.usage | (vk->kernels ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
     view->queue = d.sparse_queue;
     view->sparse_size = d.sparse_size;
-    culv_result result = check_usage(vk, d.label, view);
+    const VkBufferCreateInfo info =
+        buffer_info(view, view->queue != NULL ? view->sparse_size : vector->granularity);
+    culv_result result = check_usage(vk, d.label, &info);
     if (result == CULV_OK && view->queue != NULL)
-        result = create_buffer(view, view->sparse_size, &view->sparse);
+        result = culvi_vk_create_buffer(vk, view->base.label, &info, culvi_vk_opaque_bit(),
+                                        "sparse buffer", "", &view->sparse);
     if (result == CULV_OK && view->queue != NULL) {
         view->base.whole = (uint64_t)view->sparse;
         culvi_vk_sparse_needs(vk, view->sparse, &view->alignment, &view->type_bits);

@@ -149,10 +149,8 @@ culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *labe
                                       const VkImageFormatProperties *most);
 
 /* check_flags.c */
-culv_result culvi_vk_check_buffer_flags(const culv_vk_device *vk, const char *label,
-                                        const VkBufferCreateInfo *info);
-culv_result culvi_vk_check_image_flags(const culv_vk_device *vk, const char *label,
-                                       const VkImageCreateInfo *info);
+culv_result culvi_vk_check_flags(const culv_vk_device *vk, const char *label, bool image,
+                                 uint32_t flags);
 culv_result culvi_vk_check_image_usage(const culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info);
 /* "COLOR_ATTACHMENT and STORAGE"; for messages. */

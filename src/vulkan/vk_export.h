@@ -44,10 +44,12 @@ culv_result culvi_vk_vmm_check(const culv_vk_device *vk, const char *label,
  * exporter come from the allocation. */
 culv_result culvi_vk_vmm_import(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                 const culv_vk_memory_from_handle_desc *desc, VkDeviceMemory *out);
-/* culv_vk_buffer_bind_vmm() without its first checks. */
-culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
-                                     culv_vmm_allocation *allocation, VkDeviceSize offset,
-                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out);
+/* What a VkDevice has of an allocation that was checked: a new buffer that is bound to it, or if
+ * `info` is of a sparse buffer, only memory of these types. */
+culv_result culvi_vk_vmm_show(culv_vk_device *vk, const char *label,
+                              culv_vmm_allocation *allocation, const VkBufferCreateInfo *info,
+                              const char *where, uint32_t type_bits, VkBuffer *buffer,
+                              VkDeviceMemory *memory);
 
 /* Parts of it are not bound. */
 enum {

@@ -181,9 +181,9 @@ static culv_result import_and_bind(culv_vk_device *vk, culv_vmm_allocation *a,
                            image ? "image" : "buffer", offset);
 }
 
-culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
-                                     culv_vmm_allocation *a, VkDeviceSize offset,
-                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out)
+static culv_result bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
+                               culv_vmm_allocation *a, VkDeviceSize offset,
+                               VkMemoryAllocateFlags flags, VkDeviceMemory *out)
 {
     culvi_vk_needs needs;
     culvi_vk_buffer_needs(vk, buffer, &needs);
@@ -198,6 +198,24 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBu
     return CULV_OK;
 }
 
+culv_result culvi_vk_vmm_show(culv_vk_device *vk, const char *label, culv_vmm_allocation *a,
+                              const VkBufferCreateInfo *info, const char *where, uint32_t type_bits,
+                              VkBuffer *buffer, VkDeviceMemory *memory)
+{
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    d.memory_type_bits = type_bits;
+    d.allocate_flags = culvi_vk_allocate_flags(info->usage);
+    d.label = label;
+    if (info->flags != 0) return culvi_vk_vmm_import(vk, a, &d, memory);
+    VkBuffer made = VK_NULL_HANDLE;
+    CULVI_TRY(
+        culvi_vk_create_buffer(vk, label, info, culvi_vk_opaque_bit(), "buffer", where, &made));
+    CULVI_TRY_OR(bind_buffer(vk, label, made, a, 0, d.allocate_flags, memory),
+                 CULVI_VK_DO(vk, vkDestroyBuffer, (vk->vk_device, made, vk->callbacks)));
+    *buffer = made;
+    return CULV_OK;
+}
+
 culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
                                     culv_vmm_allocation *allocation, VkDeviceSize offset,
                                     VkDeviceMemory *out)
@@ -206,7 +224,7 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
     if (buffer == VK_NULL_HANDLE) return culvi_fail_null(vk->voice, __func__, "buffer");
     CULVI_REQUIRE2(vk->voice, allocation, out);
     CULVI_TRY(culvi_vk_vmm_check(vk, allocation->label, allocation));
-    return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
+    return bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
 }
 
 static culv_result check_image(culv_vk_device *vk, const char *label, VkImage image,
