@@ -78,27 +78,21 @@ culv_result culv_device_open_for_d3d(IUnknown *object, const culv_device_desc *d
     const GUID *const ids[KINDS] = {&culvi_d3d12.device_iid, &culvi_d3d11.device_iid,
                                     &culvi_d3d10_version.device_iid, &culvi_d3d9_version.device_iid,
                                     &culvi_iid_dxgi_adapter};
+    const culvi_d3d_version *const versions[KINDS] = {
+        [D11] = &culvi_d3d11_version, [D10] = &culvi_d3d10_version, [D9] = &culvi_d3d9_version};
     void *as = NULL;
     culv_luid luid;
-    culv_result result;
     CULVI_REQUIRE2(NULL, object, out);
-    switch (culvi_d3d_pick(object, ids, KINDS, &as)) {
-    case D12: result = culvi_d3d12.read_luid(NULL, NULL, as, &luid); break;
-    case D11: result = culvi_d3d11.read_luid(NULL, NULL, as, &luid); break;
-    case D10:
-        result = culvi_d3d_read_adapter(&culvi_d3d10_version, NULL, NULL, as, &luid, NULL);
-        break;
-    case D9:
-        result = culvi_d3d9_version.read_luid(&culvi_d3d9_version, NULL, NULL, as, &luid, NULL);
-        break;
-    case ADAPTER: result = read_adapter(as, &luid); break;
-    default:
-        return culvi_fail(
-            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s(): it is no ID3D12Device, ID3D11Device, ID3D10Device, IDirect3DDevice9Ex or IDXGIAdapter",
-            __func__);
-    }
-    return result == CULV_OK ? culv_device_open_by_luid(&luid, 1, desc, out) : result;
+    const int kind = culvi_d3d_pick(object, ids, KINDS, &as);
+    CULVI_REFUSE_IF(
+        kind < 0, NULL, NULL, CULV_REASON_VALUE,
+        "%s(): it is no ID3D12Device, ID3D11Device, ID3D10Device, IDirect3DDevice9Ex or IDXGIAdapter",
+        __func__);
+    CULVI_TRY(kind == D12 ? culvi_d3d12.read_luid(NULL, NULL, as, &luid)
+              : kind == ADAPTER
+                  ? read_adapter(as, &luid)
+                  : versions[kind]->read_luid(versions[kind], NULL, NULL, as, &luid, NULL));
+    return culv_device_open_by_luid(&luid, 1, desc, out);
 }
 
 culv_result culv_d3d_attach(culv_device *device, const culv_d3d_device_desc *desc,

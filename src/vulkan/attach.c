@@ -61,6 +61,8 @@ static void ask_physical_device(culv_vk_device *vk)
         CULVI_STYPE(PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT)};
     VkPhysicalDeviceProperties2 properties = {CULVI_STYPE(PHYSICAL_DEVICE_PROPERTIES_2)};
     bool takes_pages = vk->table.vkGetMemoryHostPointerPropertiesEXT != NULL;
+    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties,
+                 (vk->physical_device, &vk->properties));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceMemoryProperties,
                  (vk->physical_device, &vk->memory_types));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceQueueFamilyProperties,

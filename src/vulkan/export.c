@@ -63,7 +63,7 @@ culv_result culvi_vk_memory_export(const culv_vk_device *vk, const char *label,
                                    VkDeviceMemory memory, culv_handle_type type, culv_handle *out)
 {
     const char *call = NULL;
-    VkResult r = culvi_vk_get_memory_handle(vk, memory, type, out, &call);
+    VkResult r = culvi_vk_get_handle(vk, memory, VK_NULL_HANDLE, type, out, &call);
     return check_handle(vk, label, r, call, out, type, "memory",
                         "allocate it with VkExportMemoryAllocateInfo");
 }
@@ -73,7 +73,7 @@ culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *labe
                                       culv_handle *out)
 {
     const char *call = NULL;
-    VkResult r = culvi_vk_get_semaphore_handle(vk, semaphore, type, out, &call);
+    VkResult r = culvi_vk_get_handle(vk, VK_NULL_HANDLE, semaphore, type, out, &call);
     return check_handle(vk, label, r, call, out, type, "semaphore",
                         "create it with VkExportSemaphoreCreateInfo");
 }

@@ -15,36 +15,24 @@ bool culvi_vk_exports_semaphores(const culv_vk_device *vk)
     return vk->table.vkGetSemaphoreFdKHR != NULL;
 }
 
-static void own(int fd, culv_handle_type type, culv_handle *out)
+VkResult culvi_vk_get_handle(const culv_vk_device *vk, VkDeviceMemory memory, VkSemaphore semaphore,
+                             culv_handle_type type, culv_handle *out, const char **call)
 {
+    const VkMemoryGetFdInfoKHR of_memory = {CULVI_STYPE(MEMORY_GET_FD_INFO_KHR), .memory = memory,
+                                            .handleType = culvi_vk_memory_handle_bit(type)};
+    const VkSemaphoreGetFdInfoKHR of_semaphore = {
+        CULVI_STYPE(SEMAPHORE_GET_FD_INFO_KHR), .semaphore = semaphore,
+        .handleType = culvi_vk_semaphore_handle_bit(type)};
+    const bool is_memory = memory != VK_NULL_HANDLE;
+    int fd = -1;
+    *call = is_memory ? "vkGetMemoryFdKHR" : "vkGetSemaphoreFdKHR";
+    VkResult r = is_memory ? CULVI_VK(vk, vkGetMemoryFdKHR, (vk->vk_device, &of_memory, &fd))
+                           : CULVI_VK(vk, vkGetSemaphoreFdKHR, (vk->vk_device, &of_semaphore, &fd));
     memset(out, 0, sizeof *out);
-    if (fd < 0) return;
+    if (r != VK_SUCCESS || fd < 0) return r;
     out->type = type;
     out->value.fd = fd;
     culvi_handle_keep_private(out);
-}
-
-VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory memory,
-                                    culv_handle_type type, culv_handle *out, const char **call)
-{
-    VkMemoryGetFdInfoKHR info = {CULVI_STYPE(MEMORY_GET_FD_INFO_KHR), .memory = memory,
-                                 .handleType = culvi_vk_memory_handle_bit(type)};
-    int fd = -1;
-    *call = "vkGetMemoryFdKHR";
-    VkResult r = CULVI_VK(vk, vkGetMemoryFdKHR, (vk->vk_device, &info, &fd));
-    own(r == VK_SUCCESS ? fd : -1, type, out);
-    return r;
-}
-
-VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
-                                       culv_handle_type type, culv_handle *out, const char **call)
-{
-    VkSemaphoreGetFdInfoKHR info = {CULVI_STYPE(SEMAPHORE_GET_FD_INFO_KHR), .semaphore = semaphore,
-                                    .handleType = culvi_vk_semaphore_handle_bit(type)};
-    int fd = -1;
-    *call = "vkGetSemaphoreFdKHR";
-    VkResult r = CULVI_VK(vk, vkGetSemaphoreFdKHR, (vk->vk_device, &info, &fd));
-    own(r == VK_SUCCESS ? fd : -1, type, out);
     return r;
 }
 

@@ -46,8 +46,9 @@ static culv_result lacks(const culv_vk_device *vk, const char *label, const char
         vk->base.name, how, what);
 }
 
-static culv_result check_version(const culv_vk_device *vk, const char *label, uint32_t version)
+static culv_result check_version(const culv_vk_device *vk, const char *label)
 {
+    const uint32_t version = vk->properties.apiVersion;
     if (version >= VK_API_VERSION_1_2 && vk->how.api_version >= VK_API_VERSION_1_2 &&
         vk->table.vkGetBufferDeviceAddress != NULL)
         return CULV_OK;
@@ -58,8 +59,7 @@ static culv_result check_version(const culv_vk_device *vk, const char *label, ui
         VK_API_VERSION_MAJOR(vk->how.api_version), VK_API_VERSION_MINOR(vk->how.api_version));
 }
 
-static culv_result check_features(culv_vk_device *vk, const char *label,
-                                  const VkPhysicalDeviceProperties *properties)
+static culv_result check_features(culv_vk_device *vk, const char *label)
 {
     const VkBufferCreateInfo info = buffer_info(
         65536, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
@@ -67,7 +67,7 @@ static culv_result check_features(culv_vk_device *vk, const char *label,
     const char *feature = culvi_vk_lacks_for_one_address(&vk->instance, vk->physical_device);
     if (feature != NULL) return lacks(vk, label, "lacks the feature ", feature);
     if (vk->table.vkQueueBindSparse == NULL) return lacks(vk, label, "lacks ", "vkQueueBindSparse");
-    if (properties->limits.sparseAddressSpaceSize == 0)
+    if (vk->properties.limits.sparseAddressSpaceSize == 0)
         return lacks(vk, label, "has no addresses for sparse buffers ", "(sparseAddressSpaceSize)");
     if (!culvi_vk_imports_buffers(vk, &info, culvi_vk_opaque_bit()))
         return lacks(vk, label, "imports no memory for sparse buffers ",
@@ -75,26 +75,18 @@ static culv_result check_features(culv_vk_device *vk, const char *label,
     return CULV_OK;
 }
 
-static uint64_t most_bytes(const culv_vk_device *vk, const VkPhysicalDeviceProperties *properties)
-{
-    const VkDeviceSize sparse = properties->limits.sparseAddressSpaceSize;
-    return sparse < vk->max_buffer_size ? sparse : vk->max_buffer_size;
-}
-
 static culv_result check_device(culv_vk_device *vk, const char *label, const char *call,
                                 culv_vk_space_info *info)
 {
-    VkPhysicalDeviceProperties properties;
     culv_device *device = vk->base.device;
     culv_vmm_allocation_desc like = culv_vmm_allocation_desc_init();
     like.handle_types = UINT32_C(1) << CULVI_HANDLE_OPAQUE;
-    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
-    info->max_size = most_bytes(vk, &properties);
+    info->max_size = culvi_vk_most_sparse(vk);
     CULVI_TRY(culvi_graphics_check_shares(&vk->base, label, CULVI_SHARE_CUDAS));
     CULVI_TRY(culvi_vmm_check_device(device, call));
-    CULVI_TRY(check_version(vk, label, properties.apiVersion));
+    CULVI_TRY(check_version(vk, label));
     CULVI_TRY(culvi_vk_check_host_timelines(vk, label));
-    CULVI_TRY(check_features(vk, label, &properties));
+    CULVI_TRY(check_features(vk, label));
     return culv_vmm_get_granularity(device, &like, &info->granularity);
 }
 
@@ -374,15 +366,13 @@ CULVI_GETTER(CUdeviceptr, culv_vk_space_pointer, culv_vk_space,
 
 culv_result culv_vk_space_get_info(culv_vk_space *space, culv_vk_space_info *out)
 {
-    VkPhysicalDeviceProperties properties;
     culv_vk_space_info info = culv_vk_space_info_init();
     CULVI_REQUIRE(NULL, space);
     const culv_vk_device *vk = space->vk;
     CULVI_REQUIRE(vk->voice, out);
     CULVI_TRY(culvi_struct_check(vk->voice, out, "culv_vk_space_info"));
-    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
     info.granularity = space->granularity;
-    info.max_size = most_bytes(vk, &properties);
+    info.max_size = culvi_vk_most_sparse(vk);
     info.address = culv_vk_space_pointer(space);
     info.size = culv_vmm_range_size(space->base.range);
     info.attempts = space->attempts;

@@ -172,17 +172,15 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static uint64_t alignment_of(const culv_vk_space *s, const culv_vk_space_buffer_desc *d)
 {
-    VkPhysicalDeviceProperties p;
-    const culv_vk_device *vk = s->vk;
+    const VkPhysicalDeviceLimits *limits = &s->vk->properties.limits;
     uint64_t a = larger(LEAST_ALIGNMENT, d->alignment);
-    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &p));
     if (d->usage & VK_BUFFER_USAGE_STORAGE_BUFFER_BIT)
-        a = larger(a, p.limits.minStorageBufferOffsetAlignment);
+        a = larger(a, limits->minStorageBufferOffsetAlignment);
     if (d->usage & VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT)
-        a = larger(a, p.limits.minUniformBufferOffsetAlignment);
+        a = larger(a, limits->minUniformBufferOffsetAlignment);
     if (d->usage &
         (VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT))
-        a = larger(a, p.limits.minTexelBufferOffsetAlignment);
+        a = larger(a, limits->minTexelBufferOffsetAlignment);
     return a;
 }
 

@@ -152,12 +152,16 @@ static culv_result fail_sparse(const culv_vk_device *vk, const char *label, cons
                       vk->base.name, why);
 }
 
+VkDeviceSize culvi_vk_most_sparse(const culv_vk_device *vk)
+{
+    const VkDeviceSize sparse = vk->properties.limits.sparseAddressSpaceSize;
+    return sparse < vk->max_buffer_size ? sparse : vk->max_buffer_size;
+}
+
 culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
                                   const VkBufferCreateInfo *info)
 {
     VkPhysicalDeviceFeatures2 features = {CULVI_STYPE(PHYSICAL_DEVICE_FEATURES_2)};
-    VkPhysicalDeviceProperties properties;
-    CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceProperties, (vk->physical_device, &properties));
     CULVI_VKI_DO(&vk->instance, vkGetPhysicalDeviceFeatures2, (vk->physical_device, &features));
     if (vk->table.vkQueueBindSparse == NULL || !features.features.sparseBinding ||
         !features.features.sparseResidencyBuffer)
@@ -166,7 +170,7 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
     /* Mesa 25 reports no error and maps file descriptor 0 in the place of the import, whose own it
      * does not keep (lp_texture.c, llvmpipe_resource_bind_backing() and
      * llvmpipe_import_memory_fd()); every word was wrong. */
-    if (properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+    if (vk->properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
         return fail_sparse(
             vk, label,
             "is software Vulkan, whose sparse buffers do not show memory that was imported");
@@ -174,14 +178,13 @@ culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
         return fail_sparse(
             vk, label,
             "cannot import memory for sparse buffers with this usage (vkGetPhysicalDeviceExternalBufferProperties)");
-    const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
-    if (info->size <= most && info->size <= vk->max_buffer_size) return CULV_OK;
+    const VkDeviceSize most = culvi_vk_most_sparse(vk);
+    if (info->size <= most) return CULV_OK;
     return culvi_fail(vk->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "a sparse buffer (of a vector: sparse_size) is to have %" PRIu64
                       " bytes; '%s' has sparse buffers of up to %" PRIu64
                       " bytes (sparseAddressSpaceSize, maxBufferSize)",
-                      info->size, vk->base.name,
-                      most < vk->max_buffer_size ? most : vk->max_buffer_size);
+                      info->size, vk->base.name, most);
 }
 
 static culv_result check_usage(culv_vk_device *vk, const char *label,

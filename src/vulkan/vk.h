@@ -45,6 +45,7 @@ struct culv_vk_device {
     culvi_vk_instance instance;
     culvi_vk_table table;
     /* Asked once, at the attachment. */
+    VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory_types;
     uint32_t queue_families;
     uint64_t kernel_families;     /* bit i: queues of family i run kernels */

@@ -8,13 +8,11 @@
 #include "vmm/allocation.h"
 #include "vulkan/vk.h"
 
-/* A new handle of one of this system's types. If the driver succeeds without giving a handle, as
- * Mesa does for memory that was not made for export, out->type is CULV_HANDLE_NONE. *call is the
- * function's name. */
-VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory memory,
-                                    culv_handle_type type, culv_handle *out, const char **call);
-VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
-                                       culv_handle_type type, culv_handle *out, const char **call);
+/* A new handle of a memory, or else of a semaphore, of one of this system's types. If the driver
+ * succeeds without giving a handle, as Mesa does for memory that was not made for export, out->type
+ * is CULV_HANDLE_NONE. *call is the function's name. */
+VkResult culvi_vk_get_handle(const culv_vk_device *vk, VkDeviceMemory memory, VkSemaphore semaphore,
+                             culv_handle_type type, culv_handle *out, const char **call);
 /* The memory types, as bits, that a handle of a non-opaque type can be imported as. */
 VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *handle,
                                    uint32_t *out, const char **call);
@@ -62,8 +60,9 @@ static inline VkMemoryAllocateFlags culvi_vk_allocate_flags(VkBufferUsageFlags u
                                                              : 0;
 }
 
-/* vector.c: whether the device has such sparse buffers and takes imports for them; and binding,
- * with a wait on the host. */
+/* vector.c: the most bytes of a sparse buffer; whether the device has such sparse buffers and takes
+ * imports for them; and binding, with a wait on the host. */
+VkDeviceSize culvi_vk_most_sparse(const culv_vk_device *vk);
 culv_result culvi_vk_check_sparse(culv_vk_device *vk, const char *label,
                                   const VkBufferCreateInfo *info);
 culv_result culvi_vk_bind_sparse(const culv_vk_device *vk, const char *label, VkQueue queue,

@@ -25,37 +25,26 @@ bool culvi_vk_exports_semaphores(const culv_vk_device *vk)
     return vk->table.vkGetSemaphoreWin32HandleKHR != NULL;
 }
 
-static void own(HANDLE handle, culv_handle_type type, culv_handle *out)
+VkResult culvi_vk_get_handle(const culv_vk_device *vk, VkDeviceMemory memory, VkSemaphore semaphore,
+                             culv_handle_type type, culv_handle *out, const char **call)
 {
+    const VkMemoryGetWin32HandleInfoKHR of_memory = {
+        CULVI_STYPE(MEMORY_GET_WIN32_HANDLE_INFO_KHR), .memory = memory,
+        .handleType = culvi_vk_memory_handle_bit(type)};
+    const VkSemaphoreGetWin32HandleInfoKHR of_semaphore = {
+        CULVI_STYPE(SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR), .semaphore = semaphore,
+        .handleType = culvi_vk_semaphore_handle_bit(type)};
+    const bool is_memory = memory != VK_NULL_HANDLE;
+    HANDLE handle = NULL;
+    *call = is_memory ? "vkGetMemoryWin32HandleKHR" : "vkGetSemaphoreWin32HandleKHR";
+    VkResult r =
+        is_memory
+            ? CULVI_VK(vk, vkGetMemoryWin32HandleKHR, (vk->vk_device, &of_memory, &handle))
+            : CULVI_VK(vk, vkGetSemaphoreWin32HandleKHR, (vk->vk_device, &of_semaphore, &handle));
     memset(out, 0, sizeof *out);
-    if (handle == NULL) return;
+    if (r != VK_SUCCESS || handle == NULL) return r;
     out->type = type;
     out->value.win32 = handle;
-}
-
-VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory memory,
-                                    culv_handle_type type, culv_handle *out, const char **call)
-{
-    VkMemoryGetWin32HandleInfoKHR info = {CULVI_STYPE(MEMORY_GET_WIN32_HANDLE_INFO_KHR),
-                                          .memory = memory,
-                                          .handleType = culvi_vk_memory_handle_bit(type)};
-    HANDLE handle = NULL;
-    *call = "vkGetMemoryWin32HandleKHR";
-    VkResult r = CULVI_VK(vk, vkGetMemoryWin32HandleKHR, (vk->vk_device, &info, &handle));
-    own(r == VK_SUCCESS ? handle : NULL, type, out);
-    return r;
-}
-
-VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
-                                       culv_handle_type type, culv_handle *out, const char **call)
-{
-    VkSemaphoreGetWin32HandleInfoKHR info = {CULVI_STYPE(SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR),
-                                             .semaphore = semaphore,
-                                             .handleType = culvi_vk_semaphore_handle_bit(type)};
-    HANDLE handle = NULL;
-    *call = "vkGetSemaphoreWin32HandleKHR";
-    VkResult r = CULVI_VK(vk, vkGetSemaphoreWin32HandleKHR, (vk->vk_device, &info, &handle));
-    own(r == VK_SUCCESS ? handle : NULL, type, out);
     return r;
 }
 
