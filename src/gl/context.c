@@ -351,13 +351,10 @@ culv_result culvi_gl_make_marker(culv_gl *gl)
         culvi_gl_check(gl, gl->base.label, "glCreateBuffers", "a small buffer could not be made"),
         gl->marker = 0);
     t->glNamedBufferStorage(gl->marker, (ptrdiff_t)gl->marked_size, bytes, 0);
-    culv_result result = culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
-                                        "a small buffer could not be made");
-    if (result != CULV_OK) {
-        t->glDeleteBuffers(1, &gl->marker);
-        gl->marker = 0;
-    }
-    return result;
+    CULVI_TRY_OR(culvi_gl_check(gl, gl->base.label, "glNamedBufferStorage",
+                                "a small buffer could not be made"),
+                 (t->glDeleteBuffers(1, &gl->marker), gl->marker = 0));
+    return CULV_OK;
 }
 
 void culvi_gl_delete_marker(culv_gl *gl)

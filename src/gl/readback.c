@@ -105,14 +105,12 @@ static culv_result need_scratch(culvi_gl_readback *r, int i)
     t->glCreateFramebuffers(1, &r->framebuffers[i]);
     t->glNamedFramebufferRenderbuffer(r->framebuffers[i], formats[r->format].attachment,
                                       CULVI_GL_RENDERBUFFER, *renderbuffer);
-    culv_result result = culvi_gl_check(
-        r->gl, r->label, "glNamedFramebufferRenderbuffer",
-        "a framebuffer of the internal format %#" PRIx32 " could not be made", r->internal_format);
-    if (result != CULV_OK) {
-        t->glDeleteRenderbuffers(1, renderbuffer);
-        *renderbuffer = 0;
-    }
-    return result;
+    CULVI_TRY_OR(culvi_gl_check(r->gl, r->label, "glNamedFramebufferRenderbuffer",
+                                "a framebuffer of the internal format %#" PRIx32
+                                " could not be made",
+                                r->internal_format),
+                 (t->glDeleteRenderbuffers(1, renderbuffer), *renderbuffer = 0));
+    return CULV_OK;
 }
 
 /* Pixels outside of a framebuffer are undefined, without an error. OpenGL does not tell how large

@@ -40,12 +40,9 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, bo
         culvi_semaphore_set_source(*out, &source);
     if (!(graphics->across || api->overtaken)) return CULV_OK;
     (*out)->across = graphics->across;
-    culv_result result = culvi_semaphore_arrives(*out);
-    if (result != CULV_OK) {
-        culvi_semaphore_release_or_defer(*out, NULL);
-        *out = NULL;
-    }
-    return result;
+    CULVI_TRY_OR(culvi_semaphore_arrives(*out),
+                 (culvi_semaphore_release_or_defer(*out, NULL), *out = NULL));
+    return CULV_OK;
 }
 
 /* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a

@@ -305,15 +305,15 @@ culv_result culvi_vk_space_show(culv_space *space, uint64_t offset, culv_vmm_all
 static culv_result put(culv_vk_space *s, uint64_t offset, culv_vmm_allocation *a, uint64_t *ready,
                        const char *call)
 {
-    culv_result result = make_room(s, offset, a->size);
-    if (result != CULV_OK) return result;
+    culv_result result;
+    CULVI_TRY(make_room(s, offset, a->size));
     /* A vector may have come while that waited. */
     CULVI_LOCKED(&s->lock, result = culvi_vk_space_check_claims(s, offset, a->size, true, call));
     if (result != CULV_OK) return result;
     CULVI_TRY(culvi_vmm_map_resolved(s->base.range, offset, a, s->access, s->access_count));
-    result = show(s, offset, a, ready);
-    if (result != CULV_OK) culvi_vmm_unmap_or_defer(s->base.range, offset, a->size);
-    return result;
+    CULVI_TRY_OR(show(s, offset, a, ready),
+                 culvi_vmm_unmap_or_defer(s->base.range, offset, a->size));
+    return CULV_OK;
 }
 
 culv_result culvi_vk_space_fill(culv_vk_space *space, uint64_t offset, uint64_t size,
