@@ -357,8 +357,7 @@ culv_result culv_dlpack_describe_image(const culv_subresource_layout *layout, ui
 static culv_result wait_on_host(culv_device *device, CUstream producer)
 {
     const CUresult r = CULVI_CU(device, cuStreamSynchronize, (producer));
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, NULL, r, "cuStreamSynchronize", CULV_REASON_DRIVER_REFUSED,
+    return CULVI_CU_RESULT(device, NULL, r, "cuStreamSynchronize", CULV_REASON_DRIVER_REFUSED,
                            "the host could not wait for the tensor's producer");
 }
 
@@ -367,8 +366,7 @@ static culv_result wait_on_stream(culv_device *device, CUstream producer, CUstre
 {
     const char *call = NULL;
     const CUresult r = culvi_order(device, producer, consumer, &call);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(
+    return CULVI_CU_RESULT(
         device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
         "the tensor's consumer (stream %p) could not be made to wait for its producer (stream %p)",
         (void *)consumer, (void *)producer);

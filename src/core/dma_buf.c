@@ -43,11 +43,9 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
                                         CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void *values[] = {&type, &managed, &ordinal};
-    CUresult r = CULVI_CU(device, cuPointerGetAttributes, (3, attributes, values, pointer));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer);
+    CULVI_CU_TRY(device, NULL, cuPointerGetAttributes, (3, attributes, values, pointer),
+                 CULV_REASON_DRIVER_REFUSED,
+                 "the driver could not be asked what memory %#" PRIx64 " is", (uint64_t)pointer);
     CULVI_REFUSE_IF(type == 0, &device->voice, NULL, CULV_REASON_VALUE,
                     "%s: pointer is %#" PRIx64 ", which is not CUDA memory", function,
                     (uint64_t)pointer);

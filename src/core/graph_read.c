@@ -402,12 +402,10 @@ culv_result culvi_graph_is_pointer(culv_device *device, const char *label, uint6
     unsigned type = 0; /* stays 0 for what is no address */
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     void *value = &type;
-    CUresult r =
-        CULVI_CU(device, cuPointerGetAttributes, (1, &attribute, &value, (CUdeviceptr)number));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "the driver did not tell whether 0x%llx is an address", (unsigned long long)number);
+    CULVI_CU_TRY(device, label, cuPointerGetAttributes,
+                 (1, &attribute, &value, (CUdeviceptr)number), CULV_REASON_DRIVER_REFUSED,
+                 "the driver did not tell whether 0x%llx is an address",
+                 (unsigned long long)number);
     *out = type != 0;
     return CULV_OK;
 }

@@ -139,11 +139,9 @@ culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out
     CUmipmappedArray of = image->arrays[planes ? slot : 0];
     *out = atomic_load_explicit(&image->levels[slot].array, memory_order_relaxed);
     if (*out != NULL) return CULV_OK;
-    CUresult r = CULVI_CU(device, cuMipmappedArrayGetLevel, (out, of, planes ? 0 : slot));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, image->label, r, "cuMipmappedArrayGetLevel",
-                               CULV_REASON_DRIVER_REFUSED, "%s %" PRIu32 " has no array",
-                               planes ? "plane" : "level", slot);
+    CULVI_CU_TRY(device, image->label, cuMipmappedArrayGetLevel, (out, of, planes ? 0 : slot),
+                 CULV_REASON_DRIVER_REFUSED, "%s %" PRIu32 " has no array",
+                 planes ? "plane" : "level", slot);
     atomic_store_explicit(&image->levels[slot].array, *out, memory_order_release);
     return CULV_OK;
 }
@@ -156,11 +154,8 @@ culv_result culvi_image_get_surface(culv_image *image, uint32_t slot, CUsurfObje
     if (*out != 0) return CULV_OK;
     CULVI_TRY(culvi_image_get_array(image, slot, &d.res.array.hArray));
     d.resType = CU_RESOURCE_TYPE_ARRAY;
-    CUresult r = CULVI_CU(device, cuSurfObjectCreate, (out, &d));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, image->label, r, "cuSurfObjectCreate",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "level or plane %" PRIu32 " could not be made a surface", slot);
+    CULVI_CU_TRY(device, image->label, cuSurfObjectCreate, (out, &d), CULV_REASON_DRIVER_REFUSED,
+                 "level or plane %" PRIu32 " could not be made a surface", slot);
     atomic_store_explicit(&image->levels[slot].surface, *out, memory_order_release);
     return CULV_OK;
 }

@@ -265,11 +265,9 @@ culv_result culvi_reach_ask(const culv_device *device, const culv_uuid *uuid, co
         r = CULVI_CU_AS(call, device, cuDeviceCanAccessPeer,
                         (&can, (CUdevice)device->ordinal, (CUdevice)*owner));
     }
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, label, r, call, CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked whether '%s' reaches memory of the other GPU",
-            device->caps.name);
+    CULVI_CU_CHECK(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                   "the driver could not be asked whether '%s' reaches memory of the other GPU",
+                   device->caps.name);
     *reaches = can != 0;
     return CULV_OK;
 }

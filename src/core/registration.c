@@ -67,14 +67,12 @@ static void hide(culv_registration *r)
 static culv_result show(culv_registration *r)
 {
     culv_device *device = r->device;
-    CUresult code;
     if (r->image == NULL) {
         CUdeviceptr pointer = 0;
         size_t size = 0;
-        code = CULVI_CU(device, cuGraphicsResourceGetMappedPointer, (&pointer, &size, r->resource));
-        if (code != CUDA_SUCCESS)
-            return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsResourceGetMappedPointer",
-                                   CULV_REASON_DRIVER_REFUSED, "the mapped buffer has no pointer");
+        CULVI_CU_TRY(device, label_of(r), cuGraphicsResourceGetMappedPointer,
+                     (&pointer, &size, r->resource), CULV_REASON_DRIVER_REFUSED,
+                     "the mapped buffer has no pointer");
         CULVI_REFUSE_IF(
             size != r->size, voice_of(r), label_of(r), CULV_REASON_SIZE,
             "the buffer had %" PRIu64
@@ -86,15 +84,15 @@ static culv_result show(culv_registration *r)
     CUmipmappedArray arrays = NULL;
     CUarray first = NULL;
     const char *call = "cuGraphicsResourceGetMappedMipmappedArray";
-    code = CULVI_CU(device, cuGraphicsResourceGetMappedMipmappedArray, (&arrays, r->resource));
+    CUresult code =
+        CULVI_CU(device, cuGraphicsResourceGetMappedMipmappedArray, (&arrays, r->resource));
     if (code != CUDA_SUCCESS && r->image->desc.mip_levels == 1 &&
         r->image->desc.array_layers == 1) { /* one array is all there is */
         code = CULVI_CU_AS(call, device, cuGraphicsSubResourceGetMappedArray,
                            (&first, r->resource, 0, 0));
     }
-    if (code != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label_of(r), code, call, CULV_REASON_DRIVER_REFUSED,
-                               "the mapped %s image has no array", r->image->row->name);
+    CULVI_CU_CHECK(device, label_of(r), code, call, CULV_REASON_DRIVER_REFUSED,
+                   "the mapped %s image has no array", r->image->row->name);
     r->image->arrays[0] = arrays;
     atomic_store_explicit(&r->image->levels[0].array, first, memory_order_relaxed);
     atomic_store(&r->image->away, false);
@@ -359,13 +357,11 @@ static culv_result map_all(const batch *b, bool *done)
     CUresult code = CULVI_CU(device, cuGraphicsMapResources, (b->count, b->resources, b->stream));
     culv_result result = code == CUDA_SUCCESS ? CULV_OK : recheck_stream(b, code);
     if (result != CULV_OK) return result;
-    if (code != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, label_of(b->list[0]), code, "cuGraphicsMapResources",
-            CULV_REASON_DRIVER_REFUSED,
-            "%" PRIu32
-            " resources could not be mapped; was one of them deleted or resized since it was registered, does the program have it mapped itself, or is it mapped through another registration?",
-            b->count);
+    CULVI_CU_CHECK(
+        device, label_of(b->list[0]), code, "cuGraphicsMapResources", CULV_REASON_DRIVER_REFUSED,
+        "%" PRIu32
+        " resources could not be mapped; was one of them deleted or resized since it was registered, does the program have it mapped itself, or is it mapped through another registration?",
+        b->count);
     uint32_t shown = 0;
     for (; result == CULV_OK && shown < b->count; shown++) {
         b->list[shown]->stream = b->stream;
@@ -398,8 +394,7 @@ static culv_result unmap_all(const batch *b, bool *done)
         hide(r);
         r->stream = b->stream;
     }
-    if (code == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(
+    return CULVI_CU_RESULT(
         device, label, code, "cuGraphicsUnmapResources", CULV_REASON_DRIVER_REFUSED,
         "the resources are unmapped, but what CUDA wrote is lost: one of them was deleted or resized while it was mapped, or CUDA wrote into one whose access is READ_ONLY");
 }
@@ -409,10 +404,9 @@ static culv_result turn_relaxed(const batch *b, bool map, bool *done)
 {
     culvi_scope scope;
     const CUresult code = culvi_relax(b->device, &scope);
-    if (code != CUDA_SUCCESS)
-        return culvi_fail_cuda(b->device, label_of(b->list[0]), code,
-                               "cuThreadExchangeStreamCaptureMode", CULV_REASON_DRIVER_REFUSED,
-                               "%s(): captures of other threads could not be kept whole", b->call);
+    CULVI_CU_CHECK(b->device, label_of(b->list[0]), code, "cuThreadExchangeStreamCaptureMode",
+                   CULV_REASON_DRIVER_REFUSED,
+                   "%s(): captures of other threads could not be kept whole", b->call);
     culv_result result = map ? map_all(b, done) : unmap_all(b, done);
     culvi_restore(b->device, &scope);
     return result;
@@ -508,10 +502,9 @@ culv_result culv_registration_get_array(const culv_registration *registration, u
     CULVI_TRY(culvi_image_check_arrays(image));
     CULVI_CU_INSIDE(code, device, label_of(r), cuGraphicsSubResourceGetMappedArray,
                     (&array, r->resource, layer, level));
-    if (code != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label_of(r), code, "cuGraphicsSubResourceGetMappedArray",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "layer %" PRIu32 " of level %" PRIu32 " has no array", layer, level);
+    CULVI_CU_CHECK(device, label_of(r), code, "cuGraphicsSubResourceGetMappedArray",
+                   CULV_REASON_DRIVER_REFUSED,
+                   "layer %" PRIu32 " of level %" PRIu32 " has no array", layer, level);
     *out = array;
     return CULV_OK;
 }
@@ -534,7 +527,6 @@ culv_result culvi_registration_set_access(culv_registration *r, culv_access acce
     CUresult code =
         CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, (unsigned)access));
     culvi_leave(r->device, &scope);
-    if (code == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(r->device, label_of(r), code, "cuGraphicsResourceSetMapFlags",
+    return CULVI_CU_RESULT(r->device, label_of(r), code, "cuGraphicsResourceSetMapFlags",
                            CULV_REASON_DRIVER_REFUSED, "its access could not be changed");
 }

@@ -110,9 +110,8 @@ static culv_result check_capture(culv_device *device)
     CULVI_TRY(culvi_enter(device, &scope, NULL));
     const CUresult r = culvi_stream_capture(device, NULL, &capture);
     culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, NULL, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
-                               "culv_device_suspend could not ask for captures");
+    CULVI_CU_CHECK(device, NULL, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
+                   "culv_device_suspend could not ask for captures");
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
     return culvi_fail(
         &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
@@ -136,8 +135,7 @@ static culv_result wait_for_work(culv_device *device)
         culvi_watch_done(device, &watch);
     }
     culvi_leave(device, &scope);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(
+    return CULVI_CU_RESULT(
         device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
         "culv_device_suspend could not wait for the context's work. Nothing was given up");
 }

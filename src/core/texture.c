@@ -243,8 +243,7 @@ static culv_result create(culv_image *image, const culvi_format *row, const culv
     bool viewed = false;
     CULVI_TRY(choose(image, d, &resource, &view, &viewed));
     CUresult r = CULVI_CU(device, cuTexObjectCreate, (out, &resource, &t, viewed ? &view : NULL));
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, image->label, r, "cuTexObjectCreate",
+    return CULVI_CU_RESULT(device, image->label, r, "cuTexObjectCreate",
                            r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_VALUE
                                                          : CULV_REASON_DRIVER_REFUSED,
                            "levels %" PRIu32 " to %" PRIu32 ", layers %" PRIu32 " to %" PRIu32

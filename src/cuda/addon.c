@@ -120,10 +120,8 @@ culv_result culv_device_check_stream(culv_device *device, const char *object, CU
     culv_result result = culvi_recheck_stream(device, object, stream);
     if (result != CULV_OK || uncaptured == NULL) return result;
     CUresult r = culvi_stream_capture(device, stream, &capture);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, object, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked whether the stream is being captured");
+    CULVI_CU_CHECK(device, object, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
+                   "the driver could not be asked whether the stream is being captured");
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
     culvi_stream_name(stream, name);
     return culvi_fail(&device->voice, object, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,

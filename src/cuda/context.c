@@ -96,8 +96,7 @@ culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *obj
     if (device->suspended) return culvi_fail_suspended(device, object);
     const char *call = "cuCtxGetCurrent";
     CUresult r = culvi_lost(device) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : enter(device, scope, &call);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
+    return CULVI_CU_RESULT(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
                            "the device's context could not be made current");
 }
 
@@ -218,9 +217,8 @@ culv_result culvi_cig_note(culv_device *device)
     if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_UNSUPPORTED_LIMIT ||
         r == CUDA_ERROR_NOT_SUPPORTED)
         return CULV_OK;
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, NULL, r, "cuCtxGetLimit", CULV_REASON_DRIVER_REFUSED,
-                               "culv_device_desc.context does not say whether it is a CIG context");
+    CULVI_CU_CHECK(device, NULL, r, "cuCtxGetLimit", CULV_REASON_DRIVER_REFUSED,
+                   "culv_device_desc.context does not say whether it is a CIG context");
     device->caps.cig_context = value != 0;
     return CULV_OK;
 }
@@ -312,10 +310,8 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
             CULVI_CU_TWICE(device, cuCtxPopCurrent, (&popped));
         }
     }
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, object, r, call, CULV_REASON_STREAM_DEVICE,
-                               "the stream %p could not be examined; was it destroyed?",
-                               (void *)stream);
+    CULVI_CU_CHECK(device, object, r, call, CULV_REASON_STREAM_DEVICE,
+                   "the stream %p could not be examined; was it destroyed?", (void *)stream);
     *green = context != device->context && actual == device->ordinal && is_green(device, stream);
     CULVI_UNSUPPORTED_IF(
         *green, &device->voice, object, CULV_REASON_STREAM_DEVICE,
@@ -348,9 +344,8 @@ static culv_result enter_stream(culv_device *device, const char *object, CUstrea
     *green = false;
     if (device->suspended) return culvi_fail_suspended(device, object);
     CUresult r = culvi_enter_frame(device, pushed, &call);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "the device's context could not be made current");
+    CULVI_CU_CHECK(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
+                   "the device's context could not be made current");
     /* The default streams are those of the context that is current now. */
     if (is_default(stream) || culvi_stream_known(device, stream)) return CULV_OK;
     culv_result result = check_stream(device, object, stream, green);

@@ -79,6 +79,19 @@ void culvi_leave_frame(const culv_device *device, bool pushed);
 culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUresult code,
                             const char *call, culv_reason refused, const char *format, ...)
     CULVI_PRINTF(6, 7);
+/* The same if the driver's answer, `code`, is no success. */
+#define CULVI_CU_RESULT(device, object, code, ...)                                                 \
+    ((code) == CUDA_SUCCESS ? CULV_OK : culvi_fail_cuda(device, object, code, __VA_ARGS__))
+/* Goes on if it is success, and otherwise returns its error. For a function that has nothing to
+ * give up by then. */
+#define CULVI_CU_CHECK(device, object, code, ...)                                                  \
+    CULVI_TRY(CULVI_CU_RESULT(device, object, code, __VA_ARGS__))
+/* Makes the call, too. */
+#define CULVI_CU_TRY(device, object, function, arguments, ...)                                     \
+    do {                                                                                           \
+        const CUresult answer_ = CULVI_CU(device, function, arguments);                            \
+        CULVI_CU_CHECK(device, object, answer_, #function, __VA_ARGS__);                           \
+    } while (0)
 /* Whether an error stays with the context: it does no more work, and everything in it can only be
  * destroyed (R2). */
 bool culvi_cuda_sticky(CUresult code);

@@ -203,12 +203,9 @@ static const culvi_cuda_device *find_ordinal(const culvi_probe *probe, int32_t o
 static culv_result take_context(culv_device *device, CUcontext theirs)
 {
     if (theirs == NULL) {
-        CUresult r =
-            CULVI_CU(device, cuDevicePrimaryCtxRetain, (&device->context, device->ordinal));
-        if (r != CUDA_SUCCESS)
-            return culvi_fail_cuda(
-                device, NULL, r, "cuDevicePrimaryCtxRetain", CULV_REASON_DRIVER_REFUSED,
-                "the primary context of '%s' could not be retained", device->caps.name);
+        CULVI_CU_TRY(device, NULL, cuDevicePrimaryCtxRetain, (&device->context, device->ordinal),
+                     CULV_REASON_DRIVER_REFUSED,
+                     "the primary context of '%s' could not be retained", device->caps.name);
         device->retained = true;
         return CULV_OK;
     }
@@ -225,9 +222,8 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     CUdevice actual = -1;
     CUresult r = CULVI_CU(device, cuCtxGetDevice, (&actual));
     culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, NULL, r, "cuCtxGetDevice", CULV_REASON_DRIVER_REFUSED,
-                               "culv_device_desc.context cannot be used");
+    CULVI_CU_CHECK(device, NULL, r, "cuCtxGetDevice", CULV_REASON_DRIVER_REFUSED,
+                   "culv_device_desc.context cannot be used");
     CULVI_REFUSE_IF(
         actual != device->ordinal, &device->voice, NULL, CULV_REASON_CONTEXT_DEVICE,
         "culv_device_desc.context belongs to CUDA device %d, but the device asked for is %d '%s'; pass a context of that device, or none for its primary one",

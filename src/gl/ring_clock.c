@@ -235,8 +235,7 @@ static culv_result record_event(const culvi_gl_ring *ring, culvi_gl_mark *mark, 
         }
         culvi_leave_frame(device, pushed);
     }
-    if (code == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, ring->base.label, code, call, CULV_REASON_DRIVER_REFUSED,
+    return CULVI_CU_RESULT(device, ring->base.label, code, call, CULV_REASON_DRIVER_REFUSED,
                            "the ring's slot could not be handed over");
 }
 

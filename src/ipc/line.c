@@ -42,9 +42,8 @@ static culv_result register_pages(culvi_ipc_pages *p, const char *label)
             (void)CULVI_RELEASE(device, cuMemHostUnregister, (p->map));
     }
     culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "the page with the counters could not be pinned for CUDA");
+    CULVI_CU_CHECK(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                   "the page with the counters could not be pinned for CUDA");
     p->registered = true;
     culvi_mutex_lock(&device->lock);
     device->counts.mappings++;
@@ -205,8 +204,7 @@ static culv_result count(culv_device *device, const culvi_ipc_line *line, const 
     CULVI_REFUSE_IF(r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED, &device->voice, label,
                     CULV_REASON_CAPTURE,
                     "the stream is being captured, and each frame has values of its own");
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+    return CULVI_CU_RESULT(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
                            "value %" PRIu64 " could not be %s in the ring's page", value,
                            signal ? "signaled" : "waited for");
 }
@@ -226,8 +224,7 @@ culv_result culvi_ipc_line_use(culv_device *device, culvi_ipc_line *line, const 
 static culv_result make_stream(culv_device *device, const char *label, CUstream *out)
 {
     const CUresult r = culvi_stream_create_apart(device, true, out);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, label, r, "cuStreamCreate", CULV_REASON_DRIVER_REFUSED,
+    return CULVI_CU_RESULT(device, label, r, "cuStreamCreate", CULV_REASON_DRIVER_REFUSED,
                            "no stream could be made that looks how far a graphics API is");
 }
 

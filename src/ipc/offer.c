@@ -277,10 +277,8 @@ static culv_result from_memory(culv_ipc_server *server, const char *call, CUdevi
     CULVI_TRY(culv_pointer_get_info(device, pointer, &what));
     CULVI_TRY(whole_blocks(server, call, pointer, &what));
     CULVI_CU_INSIDE(r, device, server->label, cuIpcGetMemHandle, (&handle, pointer));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, server->label, r, "cuIpcGetMemHandle", CULV_REASON_NOT_EXPORTABLE,
-            "the memory at 0x%llx could not be shared", (unsigned long long)pointer);
+    CULVI_CU_CHECK(device, server->label, r, "cuIpcGetMemHandle", CULV_REASON_NOT_EXPORTABLE,
+                   "the memory at 0x%llx could not be shared", (unsigned long long)pointer);
     offer->info.allocation_size = what.range_size;
     set_data(offer, &handle, sizeof handle);
     return CULV_OK;
@@ -298,9 +296,8 @@ static culv_result from_event(culv_ipc_server *server, const char *call, CUevent
             &device->voice, server->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             CULV_NATIVE_CUDA, (int64_t)r, "cuIpcGetEventHandle",
             "the event is not for other processes; make it with CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING");
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, server->label, r, "cuIpcGetEventHandle",
-                               CULV_REASON_NOT_EXPORTABLE, "the event could not be shared");
+    CULVI_CU_CHECK(device, server->label, r, "cuIpcGetEventHandle", CULV_REASON_NOT_EXPORTABLE,
+                   "the event could not be shared");
     set_data(offer, &handle, sizeof handle);
     return CULV_OK;
 }

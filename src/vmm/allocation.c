@@ -95,15 +95,13 @@ static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocation
             CULV_NATIVE_CUDA, r, "cuMemCreate",
             "'%s' has no VMM memory of that kind, usage and handle types (CUDA_ERROR_NOT_SUPPORTED)",
             device->caps.name);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, allocation->label, r, "cuMemCreate",
-            allocation->kind == CULV_VMM_LOCATION_HOST_NUMA ? CULV_REASON_LOCATION
-                                                            : CULV_REASON_DRIVER_REFUSED,
-            "%" PRIu64 " bytes of VMM memory could not be allocated%s", allocation->size,
-            allocation->kind == CULV_VMM_LOCATION_HOST_NUMA
-                ? "; does the system have that NUMA node?"
-                : "");
+    CULVI_CU_CHECK(device, allocation->label, r, "cuMemCreate",
+                   allocation->kind == CULV_VMM_LOCATION_HOST_NUMA ? CULV_REASON_LOCATION
+                                                                   : CULV_REASON_DRIVER_REFUSED,
+                   "%" PRIu64 " bytes of VMM memory could not be allocated%s", allocation->size,
+                   allocation->kind == CULV_VMM_LOCATION_HOST_NUMA
+                       ? "; does the system have that NUMA node?"
+                       : "");
     if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE) {
         /* A hint: what was granted is in the properties (cuda.h, CUmemAllocationProp). */
         r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle,

@@ -40,9 +40,8 @@ static culv_result try_one(culv_device *device, const char *label)
     }
     if (r == CUDA_ERROR_NOT_PERMITTED || r == CUDA_ERROR_NOT_SUPPORTED)
         return refuse(device, label, r, call);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "fabric handles could not be tried");
+    CULVI_CU_CHECK(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                   "fabric handles could not be tried");
     return CULV_OK;
 }
 

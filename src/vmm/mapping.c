@@ -72,17 +72,14 @@ static culv_result map_now(const culvi_vmm_mapping *m, const CUmemAccessDesc *ac
 {
     culv_device *device = m->range->device;
     const CUdeviceptr address = m->range->base + m->offset;
-    CUresult r =
-        CULVI_CU(device, cuMemMap, (address, (size_t)m->size, 0, m->allocation->handle, 0));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, m->range->label, r, "cuMemMap",
-            m->allocation->imported ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-            "%" PRIu64 " bytes could not be mapped at offset %" PRIu64 "%s", m->size, m->offset,
-            m->allocation->imported
-                ? "; the allocation was imported: culv_vmm_import_desc.size must be the size that its exporter has (culv_vmm_allocation_info::size there), which CUDA does not report"
-                : "");
-    r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, access, count));
+    CULVI_CU_TRY(
+        device, m->range->label, cuMemMap, (address, (size_t)m->size, 0, m->allocation->handle, 0),
+        m->allocation->imported ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
+        "%" PRIu64 " bytes could not be mapped at offset %" PRIu64 "%s", m->size, m->offset,
+        m->allocation->imported
+            ? "; the allocation was imported: culv_vmm_import_desc.size must be the size that its exporter has (culv_vmm_allocation_info::size there), which CUDA does not report"
+            : "");
+    CUresult r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, access, count));
     if (r == CUDA_SUCCESS) return CULV_OK;
     culv_result result = culvi_fail_cuda(
         device, m->range->label, r, "cuMemSetAccess",

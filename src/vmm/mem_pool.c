@@ -24,13 +24,10 @@ static culv_result check_device(const culv_device *device, const char *label)
             cuda->cuMemPoolImportPointer == NULL,
         &device->voice, label, CULV_REASON_DRIVER_TOO_OLD,
         "the CUDA driver of '%s' lacks memory pools, which came with CUDA 11.2", device->caps.name);
-    CUresult r =
-        CULVI_CU(device, cuDeviceGetAttribute,
-                 (&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->ordinal));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                               "the driver could not be asked whether '%s' has memory pools",
-                               device->caps.name);
+    CULVI_CU_TRY(device, label, cuDeviceGetAttribute,
+                 (&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->ordinal),
+                 CULV_REASON_DRIVER_REFUSED,
+                 "the driver could not be asked whether '%s' has memory pools", device->caps.name);
     if (supported) return CULV_OK;
     return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
                       "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)",
@@ -100,8 +97,7 @@ static culv_result allow(culv_mem_pool *pool)
         r = CULVI_CU_AS(call, device, cuMemPoolSetAccess, (pool->pool, &access, 1));
     }
     culvi_leave(device, &scope);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(
+    return CULVI_CU_RESULT(
         device, pool->label, r, call, CULV_REASON_PEER,
         "'%s' could not be given access to the imported pool; a pool of another GPU needs a device that reaches that GPU (cuDeviceCanAccessPeer)",
         device->caps.name);
@@ -163,10 +159,9 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     culv_device *device = pool->device;
     memcpy(&data, pointer->data, sizeof data);
     CULVI_CU_INSIDE(r, device, pool->label, cuMemPoolImportPointer, (&found, pool->pool, &data));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, pool->label, r, "cuMemPoolImportPointer", CULV_REASON_HANDLE_REFUSED,
-            "an allocation of the pool could not be imported; was it exported from this very pool, and is it still allocated?");
+    CULVI_CU_CHECK(
+        device, pool->label, r, "cuMemPoolImportPointer", CULV_REASON_HANDLE_REFUSED,
+        "an allocation of the pool could not be imported; was it exported from this very pool, and is it still allocated?");
     *out = found;
     return CULV_OK;
 }

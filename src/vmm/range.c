@@ -149,10 +149,8 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
                                  "no range of %" PRIu64
                                  " bytes of addresses is free (CUDA_ERROR_OUT_OF_MEMORY)",
                                  range->size);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, d->label, r, "cuMemAddressReserve",
-                               CULV_REASON_DRIVER_REFUSED,
-                               "%" PRIu64 " bytes of addresses could not be reserved", range->size);
+    CULVI_CU_CHECK(device, d->label, r, "cuMemAddressReserve", CULV_REASON_DRIVER_REFUSED,
+                   "%" PRIu64 " bytes of addresses could not be reserved", range->size);
     if (d->fixed_address == 0 || range->base == d->address) return CULV_OK;
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,

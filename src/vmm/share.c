@@ -52,11 +52,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
         result =
             culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation");
     if (result != CULV_OK) return result;
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label, r, "cuMemExportToShareableHandle",
-                               CULV_REASON_NOT_EXPORTABLE,
-                               "%" PRIu64 " bytes could not be exported as %s", allocation->size,
-                               culvi_handle_type_name(type));
+    CULVI_CU_CHECK(device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
+                   "%" PRIu64 " bytes could not be exported as %s", allocation->size,
+                   culvi_handle_type_name(type));
     culv_handle handle = {.type = type};
     switch (culvi_handle_row_of(type)->kind) {
     case CULVI_KIND_FD: handle.value.fd = made.fd; break;
@@ -106,9 +104,8 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
     if (r == CUDA_SUCCESS && allocation->owner >= 0)
         r = CULVI_CU_AS(call, device, cuDeviceCanAccessPeer,
                         (&reaches, device->ordinal, allocation->owner));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, d->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "the GPU that the allocation lies on could not be looked for");
+    CULVI_CU_CHECK(device, d->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                   "the GPU that the allocation lies on could not be looked for");
     allocation->uuid = d->exporter;
     if (reaches) return CULV_OK;
     char buffer[64] = "";

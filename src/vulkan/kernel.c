@@ -37,12 +37,9 @@ static culv_result read_limits(culv_device *device, const char *label, culvi_vk_
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int value = 0;
-        CUresult r =
-            CULVI_CU(device, cuDeviceGetAttribute, (&value, rows[i].which, device->ordinal));
-        if (r != CUDA_SUCCESS)
-            return culvi_fail_cuda(
-                device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                "attribute %d of '%s' could not be read", (int)rows[i].which, device->caps.name);
+        CULVI_CU_TRY(device, label, cuDeviceGetAttribute, (&value, rows[i].which, device->ordinal),
+                     CULV_REASON_DRIVER_REFUSED, "attribute %d of '%s' could not be read",
+                     (int)rows[i].which, device->caps.name);
         *rows[i].to = value > 0 ? (uint32_t)value : 0;
     }
     /* A stream's blocks have what is reserved besides. A block in Vulkan's queue has not: a launch
