@@ -3,12 +3,11 @@
 #include "base/handle.h"
 
 static const culvi_handle_row rows[CULVI_HANDLE_END] = {
-#define CULVI_HANDLE(name_, words_, kind_, system_, closer_, state_, dedicated_, memory_, binary_, \
-                     timeline_, mutex_, vmm_, vk_memory_, vk_semaphore_, gl_)                      \
+#define CULVI_HANDLE(name_, words_, kind_, system_, dedicated_, memory_, binary_, timeline_,       \
+                     mutex_, vmm_, vk_memory_, vk_semaphore_, gl_)                                 \
     [CULV_HANDLE_##name_] = {.name = #name_,                                                       \
                              .words = words_,                                                      \
                              .kind = CULVI_KIND_##kind_,                                           \
-                             .closer = CULVI_CLOSER_##closer_,                                     \
                              .dedicated = CULVI_DEDICATED_##dedicated_,                            \
                              .here = (int)CULVI_SYSTEM_##system_ == (int)CULVI_SYSTEM,             \
                              .number = {[CULVI_USE_MEMORY] = (memory_),                            \
@@ -25,9 +24,15 @@ static const culvi_handle_row rows[CULVI_HANDLE_END] = {
 
 const culvi_handle_row *culvi_handle_row_of(culv_handle_type type)
 {
-    static const culvi_handle_row none = {.closer = CULVI_CLOSER_NOBODY};
+    static const culvi_handle_row none;
     return (int)type >= 0 && (int)type < CULVI_HANDLE_END && rows[type].name != NULL ? &rows[type]
                                                                                      : &none;
+}
+
+bool culvi_handle_owns(culv_handle_type type)
+{
+    const culvi_handle_row *row = culvi_handle_row_of(type);
+    return row->here && (row->kind == CULVI_KIND_FD || row->kind == CULVI_KIND_NT);
 }
 
 const char *culvi_handle_type_name(culv_handle_type type)
@@ -223,7 +228,6 @@ void culv_handle_close(culv_handle *handle)
 {
     if (handle == NULL || handle->type == CULV_HANDLE_NONE) return;
     /* The bytes of another type may look like an open handle, which is somebody else's. */
-    const culvi_handle_row *row = culvi_handle_row_of(handle->type);
-    if (row->here && row->closer != CULVI_CLOSER_NOBODY) culvi_handle_close(handle);
+    if (culvi_handle_owns(handle->type)) culvi_handle_close(handle);
     memset(handle, 0, sizeof *handle);
 }

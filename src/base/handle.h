@@ -14,18 +14,12 @@ typedef enum culvi_handle_kind {
     CULVI_KIND_KMT,
     CULVI_KIND_BYTES
 } culvi_handle_kind;
-typedef enum culvi_handle_closer {
-    CULVI_CLOSER_DRIVER,
-    CULVI_CLOSER_OWNER,
-    CULVI_CLOSER_NOBODY
-} culvi_handle_closer;
 typedef enum culvi_dedicated {
     CULVI_DEDICATED_EITHER,
     CULVI_DEDICATED_ALWAYS,
     CULVI_DEDICATED_NEVER
 } culvi_dedicated;
 enum { CULVI_SYSTEM_POSIX, CULVI_SYSTEM_WINDOWS };
-enum { CULVI_STATE_APART, CULVI_STATE_BUILT };
 #ifdef _WIN32
 enum { CULVI_SYSTEM = CULVI_SYSTEM_WINDOWS };
 #else
@@ -49,7 +43,6 @@ typedef struct culvi_handle_row {
     const char *name; /* "OPAQUE_FD"; NULL: not a type */
     const char *words;
     culvi_handle_kind kind;
-    culvi_handle_closer closer;
     culvi_dedicated dedicated;
     bool here; /* this system has it */
     uint32_t number[CULVI_USES];
@@ -58,6 +51,8 @@ typedef struct culvi_handle_row {
 /* Returns the row of a type. A value that is not a type has a row without a name, and all its
  * numbers are 0. */
 const culvi_handle_row *culvi_handle_row_of(culv_handle_type type);
+/* Whether this system has the type, and its handles keep something alive. */
+bool culvi_handle_owns(culv_handle_type type);
 /* What another API calls it; 0: nothing. */
 static inline uint32_t culvi_handle_number(culv_handle_type type, culvi_handle_use use)
 {
@@ -66,8 +61,8 @@ static inline uint32_t culvi_handle_number(culv_handle_type type, culvi_handle_u
 /* One more than the last type. */
 enum {
     CULVI_HANDLE_END = 1
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
+#define CULVI_HANDLE(name, words, kind, system, dedicated, memory, binary, timeline, mutex, vmm,   \
+                     vk_memory, vk_semaphore, gl)                                                  \
     +1
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
@@ -75,10 +70,10 @@ enum {
 /* The types that this system has and this version serves, as bits (1 << culv_handle_type). */
 enum {
     CULVI_HANDLE_TYPES = 0
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
+#define CULVI_HANDLE(name, words, kind, system, dedicated, memory, binary, timeline, mutex, vmm,   \
+                     vk_memory, vk_semaphore, gl)                                                  \
     | ((int)CULVI_SYSTEM_##system == (int)CULVI_SYSTEM &&                                          \
-               (int)CULVI_STATE_##state == (int)CULVI_STATE_BUILT                                  \
+               (int)CULVI_KIND_##kind != (int)CULVI_KIND_BYTES                                     \
            ? 1 << CULV_HANDLE_##name                                                               \
            : 0)
 #include "base/handle_rows.h"

@@ -109,6 +109,12 @@ static void log_to_stderr(void *user, culv_log_level level, const char *message)
     fprintf(stderr, "culvert %s: %s\n", names[level], message);
 }
 
+const char *culvi_environment(const char *name)
+{
+    const char *value = culvi_privileged() ? NULL : getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
 void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label)
 {
     memset(voice, 0, sizeof *voice);
@@ -157,9 +163,9 @@ void culvi_log_object(const culvi_voice *voice, const char *deed, const char *ki
         culvi_log(voice, CULV_LOG_INFO, "%s %s%s", deed, kind, bytes);
 }
 
-static culv_result record(const culvi_voice *voice, const char *object, culv_result result,
-                          culv_reason reason, culv_native_api api, int64_t code, const char *call,
-                          const char *format, va_list args)
+culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
+                              culv_reason reason, culv_native_api api, int64_t code,
+                              const char *call, const char *format, ...)
 {
     culv_error *e = &culvi_thread_state()->error;
     e->struct_size = sizeof *e;
@@ -172,21 +178,14 @@ static culv_result record(const culvi_voice *voice, const char *object, culv_res
     e->message[0] = '\0';
     if (voice != NULL && voice->label[0] != '\0') culvi_text_add(&text, "[%s] ", voice->label);
     if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
+    va_list args;
+    va_start(args, format);
     int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
+    va_end(args);
     if (n < 0) culvi_text_add(&text, "%s", culvi_reason_text(reason));
     culvi_text_make_plain(e->message);
     culv_log_level level = culvi_thread_state()->attempts > 0 ? CULV_LOG_INFO : CULV_LOG_ERROR;
     if (culvi_log_wants(voice, level)) voice->log.fn(voice->log.user, level, e->message);
-    return result;
-}
-
-culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result,
-                       culv_reason reason, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    record(voice, object, result, reason, CULV_NATIVE_NONE, 0, "", format, args);
-    va_end(args);
     return result;
 }
 
@@ -206,17 +205,6 @@ culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)
 {
     return culvi_fail(voice, object, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
                       "out of host memory");
-}
-
-culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
-                              culv_reason reason, culv_native_api api, int64_t code,
-                              const char *call, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    record(voice, object, result, reason, api, code, call, format, args);
-    va_end(args);
-    return result;
 }
 
 culv_result culvi_vk_cause(int code, culv_result result, culv_reason *reason)

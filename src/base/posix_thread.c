@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
@@ -149,10 +148,4 @@ culvi_thread *culvi_thread_state(void)
 bool culvi_privileged(void)
 {
     return getauxval(AT_SECURE) != 0;
-}
-
-const char *culvi_environment(const char *name)
-{
-    const char *value = culvi_privileged() ? NULL : getenv(name);
-    return value != NULL && value[0] != '\0' ? value : NULL;
 }

@@ -145,9 +145,3 @@ bool culvi_privileged(void)
 {
     return false;
 }
-
-const char *culvi_environment(const char *name)
-{
-    const char *value = getenv(name);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}

@@ -50,8 +50,7 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
     culvi_duplicate duplicate;
     CUresult r;
     if (import->refused != NULL ||
-        (import->exported &&
-         culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER)) {
+        (import->exported && culvi_handle_row_of(import->handle->type)->kind != CULVI_KIND_FD)) {
         r = import->give(device, import->handle, object);
     } else {
         CULVI_TRY(culvi_handle_lend_for(&device->voice, import->label, import->handle,

@@ -3,8 +3,8 @@
 #include <cuda.h>
 
 enum {
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
+#define CULVI_HANDLE(name, words, kind, system, dedicated, memory, binary, timeline, mutex, vmm,   \
+                     vk_memory, vk_semaphore, gl)                                                  \
     MEMORY_##name = (memory), BINARY_##name = (binary), TIMELINE_##name = (timeline),              \
     MUTEX_##name = (mutex), VMM_##name = (vmm),
 #include "base/handle_rows.h"
@@ -41,8 +41,8 @@ VMM(FABRIC, FABRIC);
 /* A sum over the rows: a number that no line above names would change it. */
 enum {
     SUM = 0
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
+#define CULVI_HANDLE(name, words, kind, system, dedicated, memory, binary, timeline, mutex, vmm,   \
+                     vk_memory, vk_semaphore, gl)                                                  \
     +(memory)*1000 + (binary) + (timeline) + (mutex) + (vmm)
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE

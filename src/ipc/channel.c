@@ -87,15 +87,9 @@ uint64_t culvi_ipc_until(uint64_t timeout)
     return timeout > UINT64_MAX - now ? UINT64_MAX : now + timeout;
 }
 
-bool culvi_ipc_travels(culv_handle_type type)
-{
-    const culvi_handle_row *row = culvi_handle_row_of(type);
-    return row->here && (row->kind == CULVI_KIND_FD || row->kind == CULVI_KIND_NT);
-}
-
 bool culvi_ipc_is_timeline(culv_handle_type type)
 {
-    return culvi_ipc_travels(type) && culvi_handle_number(type, CULVI_USE_TIMELINE) != 0;
+    return culvi_handle_owns(type) && culvi_handle_number(type, CULVI_USE_TIMELINE) != 0;
 }
 
 /* Which servers there are ---------------------------------------------------------------------- */
@@ -138,7 +132,7 @@ culv_result culv_ipc_fetch_dup(const culv_ipc_fetch_desc *desc, culv_handle *out
     CULVI_READ(NULL, culv_ipc_fetch_desc, d, desc);
     CULVI_TRY(culvi_handle_type_check(NULL, NULL, "culv_ipc_fetch_desc.type", d.type));
     CULVI_REFUSE_IF(
-        !culvi_ipc_travels(d.type), NULL, NULL, CULV_REASON_HANDLE_TYPE,
+        !culvi_handle_owns(d.type), NULL, NULL, CULV_REASON_HANDLE_TYPE,
         "culv_ipc_fetch_desc.type is %s, which is a number for every process; there is nothing to fetch",
         culvi_handle_type_name(d.type));
     CULVI_REFUSE_IF(d.pid <= 0, NULL, NULL, CULV_REASON_VALUE,

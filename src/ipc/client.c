@@ -64,9 +64,8 @@ static culv_result refused(culv_ipc_client *client, const char *call, const char
 {
     const int error = culvi_ipc_os_error();
     end(client, "the system refused to this process what it needs");
-    return culvi_fail_native(
-        culvi_ipc_voice(client->device), client->label, CULV_ERROR_DRIVER, CULV_REASON_OS,
-        CULV_NATIVE_OS, error, what,
+    return culvi_fail_os(
+        culvi_ipc_voice(client->device), client->label, error, what,
         "%s: the system refuses to this process what the connection to the server (process %d) needs, and the connection is closed. A filter on this process (seccomp) may forbid it",
         call, (int)client->server_pid);
 }
@@ -372,7 +371,7 @@ culv_result culv_ipc_client_receive(culv_ipc_client *client, const char *name, u
     const char *wrong = NULL;
     if (result == CULV_OK && strcmp(reply.info.name, question.name) != 0)
         wrong = "it is another thing's";
-    else if (result == CULV_OK && reply.fds == 1 && !culvi_ipc_travels(reply.info.handle_type))
+    else if (result == CULV_OK && reply.fds == 1 && !culvi_handle_owns(reply.info.handle_type))
         wrong = "its handle is of no type here";
     if (wrong != NULL) {
         culvi_ipc_close_fds(got, reply.fds);

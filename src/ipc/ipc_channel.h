@@ -55,9 +55,8 @@ static inline culvi_ipc_native culvi_ipc_native_of(const culv_handle *handle)
 #endif
 }
 
-/* Whether handles of this type can be sent: this system has them, and they own something. */
-bool culvi_ipc_travels(culv_handle_type type);
-/* The same, of a timeline: Vulkan's, or on Windows a fence of Direct3D's. */
+/* Whether handles of this type can be sent (culvi_handle_owns()) and are of a timeline: Vulkan's,
+ * or on Windows a fence of Direct3D's. */
 bool culvi_ipc_is_timeline(culv_handle_type type);
 
 typedef enum culvi_ipc_io {

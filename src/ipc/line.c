@@ -73,8 +73,7 @@ culv_result culvi_ipc_pages_open(culv_device *device, culvi_ipc_native native, b
                 voice, label, CULV_ERROR_ASYNC, CULV_REASON_IPC_PROTOCOL,
                 "the page that the other process sent is not sealed, or is not of %d bytes",
                 (int)CULVI_IPC_PAGE);
-        return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 error, "mmap", "the ring's page could not be mapped");
+        return culvi_fail_os(voice, label, error, "mmap", "the ring's page could not be mapped");
     }
     if (streams) {
         CULVI_TRY_OR(register_pages(p, label), free_pages(p));

@@ -172,7 +172,7 @@ static culv_result check_handle(const culv_ipc_server *server, const culv_ipc_in
                                : semaphore ? CULVI_USE_TIMELINE
                                            : CULVI_USE_MEMORY);
     CULVI_REFUSE_IF(
-        result == CULV_OK && (!culvi_ipc_travels(handle->type) || handle->name != NULL), voice,
+        result == CULV_OK && (!culvi_handle_owns(handle->type) || handle->name != NULL), voice,
         server->label, CULV_REASON_HANDLE_TYPE,
         "culv_ipc_offer: handle is %s, which keeps nothing alive for the other process; export an NT handle and offer that",
         handle->name != NULL ? "a name" : "a KMT handle");

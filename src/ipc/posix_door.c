@@ -25,13 +25,6 @@ struct culvi_ipc_door {
     bool behind; /* somebody waits who could not be let in: nothing new tells of that one */
 };
 
-static culv_result fail_os(const culvi_voice *voice, const char *label, const char *call,
-                           const char *text)
-{
-    return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, errno,
-                             call, "%s", text);
-}
-
 static bool set_events(culvi_ipc_door *door, int what, int channel, uint32_t number,
                        uint32_t events)
 {
@@ -198,18 +191,19 @@ static culv_result begin_listening(culvi_ipc_door *door, const culvi_voice *voic
 {
     door->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (door->listener < 0)
-        return fail_os(voice, label, "socket",
-                       "no socket could be made; a filter on this process (seccomp) may forbid it");
+        return culvi_fail_os(
+            voice, label, errno, "socket",
+            "no socket could be made; a filter on this process (seccomp) may forbid it");
     /* Connections begin with this, so nobody sends handles before it is known who that is. */
     door->shut = culvi_ipc_let_handles(door->listener, false);
     const int error = take_name(door);
     if (error != 0) return fail_name(door, voice, label, error);
     if (listen(door->listener, CULV_IPC_MAX_CLIENTS) != 0)
-        return fail_os(voice, label, "listen", "the socket does not listen");
+        return culvi_fail_os(voice, label, errno, "listen", "the socket does not listen");
     door->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (door->epoll < 0 || !culvi_ipc_door_watch(door, door->listener, CULVI_IPC_AT_DOOR))
-        return fail_os(
-            voice, label, "epoll_create1",
+        return culvi_fail_os(
+            voice, label, errno, "epoll_create1",
             "no set of sockets could be made; a filter on this process (seccomp) may forbid it");
     return CULV_OK;
 }
@@ -305,8 +299,8 @@ culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, 
     }
     if (ready < 0 && errno == EINTR) ready = 0;
     if (ready < 0)
-        return fail_os(
-            voice, label, "epoll_wait, or ppoll",
+        return culvi_fail_os(
+            voice, label, errno, "epoll_wait, or ppoll",
             "the clients could not be waited for; a filter on this process (seccomp) may forbid it");
     *count = (size_t)ready;
     for (int i = 0; i < ready; i++)

@@ -59,8 +59,8 @@ static culv_result gone(int32_t pid, int error, const char *what)
 
 static culv_result unreadable(int32_t pid, int error)
 {
-    return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error,
-                             "open", "/proc/%d/stat or status cannot be read", (int)pid);
+    return culvi_fail_os(NULL, NULL, error, "open", "/proc/%d/stat or status cannot be read",
+                         (int)pid);
 }
 
 static culv_result too_old(const char *call, const char *since)
@@ -113,8 +113,8 @@ static culv_result open_process(int32_t pid, int *out)
     case ENFILE: return culvi_handle_check_left(NULL, NULL, "pidfd_open", "other process");
     case ENOSYS: return too_old("pidfd_open", "5.3");
     default:
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 errno, "pidfd_open", "process %d cannot be opened", (int)pid);
+        return culvi_fail_os(NULL, NULL, errno, "pidfd_open", "process %d cannot be opened",
+                             (int)pid);
     }
 }
 
@@ -167,9 +167,9 @@ static culv_result take(const culv_ipc_fetch_desc *d, int process_fd, int *out)
     case ENFILE: return culvi_handle_check_left(NULL, NULL, "pidfd_getfd", "other process's file");
     case ENOSYS: return too_old("pidfd_getfd", "5.6");
     default:
-        return culvi_fail_native(
-            NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, "pidfd_getfd",
-            "file descriptor %" PRIu64 " of process %d cannot be taken", d->number, (int)d->pid);
+        return culvi_fail_os(NULL, NULL, error, "pidfd_getfd",
+                             "file descriptor %" PRIu64 " of process %d cannot be taken", d->number,
+                             (int)d->pid);
     }
 }
 

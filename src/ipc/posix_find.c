@@ -127,9 +127,8 @@ culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out)
     const int error = directory != NULL ? read_directory(out, directory) : read_netlink(out);
     if (error == 0) return CULV_OK;
     if (directory == NULL)
-        return culvi_fail_native(
-            NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error, "recv",
+        return culvi_fail_os(
+            NULL, NULL, error, "recv",
             "the system does not list its sockets (sock_diag(7)); a container's filter or a kernel without CONFIG_UNIX_DIAG keeps it from that");
-    return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, error,
-                             "open", "%s could not be read", directory);
+    return culvi_fail_os(NULL, NULL, error, "open", "%s could not be read", directory);
 }

@@ -191,8 +191,8 @@ culv_result culvi_ipc_reach(const culvi_voice *voice, const char *label,
     for (;;) {
         const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0)
-            return culvi_fail_native(
-                voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, errno, "socket",
+            return culvi_fail_os(
+                voice, label, errno, "socket",
                 "no socket could be made; a filter on this process (seccomp) may forbid it");
         (void)culvi_ipc_let_handles(fd, false); /* till an answer may have some */
         if (connect(fd, where, address->length) == 0) {

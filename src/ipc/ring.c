@@ -16,9 +16,8 @@ culv_result culvi_ipc_ring_check_runs(const culvi_ring_apart *side, const char *
 static culv_result make_page(culvi_ipc_ring *ring)
 {
     if (!culvi_ipc_pages_make(CULVI_IPC_PAGE, "culvert ring", &ring->native))
-        return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
-                                 CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
-                                 culvi_ipc_pages_call, "the ring's page could not be made");
+        return culvi_fail_os(culvi_ipc_ring_voice(ring), ring->name, culvi_ipc_os_error(),
+                             culvi_ipc_pages_call, "the ring's page could not be made");
     /* It knows of its own GPU, lest it takes its own lateness for a consumer's, or believes one
      * that says so. */
     const bool written = ring->desc.make == NULL && culvi_ipc_can_count(ring->server->device);
@@ -353,9 +352,8 @@ static culv_result make_side_page(culvi_ipc_ring *ring, culvi_ipc_side *s)
     culvi_ipc_native native = CULVI_IPC_NO_NATIVE;
     if (counts && take_page(ring, s)) return CULV_OK;
     if (!culvi_ipc_pages_make(CULVI_IPC_PAGE, "culvert consumer", &native))
-        return culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
-                                 CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
-                                 culvi_ipc_pages_call, "the consumer's page could not be made");
+        return culvi_fail_os(culvi_ipc_ring_voice(ring), ring->name, culvi_ipc_os_error(),
+                             culvi_ipc_pages_call, "the consumer's page could not be made");
     culv_result result =
         culvi_ipc_pages_open(ring->server->device, native, true, counts, ring->name, &s->pages);
     if (result == CULV_OK)
@@ -409,10 +407,9 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
     out[0] = out[1] = CULVI_IPC_NO_NATIVE;
     if (result == CULV_OK && !(culvi_ipc_pages_lend(ring->native, &out[0]) &&
                                culvi_ipc_handle_dup(s->pages->native, &out[1])))
-        result = culvi_fail_native(culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_DRIVER,
-                                   CULV_REASON_OS, CULV_NATIVE_OS, culvi_ipc_os_error(),
-                                   culvi_handle_duplicate_call,
-                                   "the ring's pages could not be lent: no handle is left");
+        result = culvi_fail_os(culvi_ipc_ring_voice(ring), ring->name, culvi_ipc_os_error(),
+                               culvi_handle_duplicate_call,
+                               "the ring's pages could not be lent: no handle is left");
     if (result == CULV_OK && s->timelines == CULVI_IPC_CONSUMERS) {
         const culv_handle_type type = culvi_ipc_join_type(asked);
         const culv_handle ready = culvi_ipc_handle(type, fds[0]); /* `done` is in its page */

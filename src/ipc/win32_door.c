@@ -185,9 +185,8 @@ culv_result culvi_ipc_door_wait(culvi_ipc_door *door, const culvi_voice *voice, 
             return CULV_OK;
         }
         if (WaitForSingleObject(door->event, culvi_ipc_milliseconds(until)) == WAIT_FAILED)
-            return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS,
-                                     CULV_NATIVE_OS, (int)GetLastError(), "WaitForSingleObject",
-                                     "the clients could not be waited for");
+            return culvi_fail_os(voice, label, (int)GetLastError(), "WaitForSingleObject",
+                                 "the clients could not be waited for");
     }
 }
 
@@ -228,8 +227,7 @@ culv_result culvi_ipc_names_read(const char *directory, culvi_ipc_names *out)
     }
     if (search != INVALID_HANDLE_VALUE) FindClose(search);
     if (error == ERROR_NO_MORE_FILES || error == ERROR_FILE_NOT_FOUND) return CULV_OK;
-    return culvi_fail_native(
-        NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS, (int)error, "FindFirstFile",
-        "the system does not list its named pipes%s",
+    return culvi_fail_os(
+        NULL, NULL, (int)error, "FindFirstFile", "the system does not list its named pipes%s",
         error == ERROR_BAD_DEV_TYPE ? " (Wine 8 does not); connect by the server's name" : "");
 }

@@ -41,9 +41,8 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
     uint32_t user = UINT32_MAX;
     bool runs = false;
     if (!ask(process, &started, &runs))
-        return culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 (int)GetLastError(), "GetProcessTimes",
-                                 "process %d cannot be asked", (int)d->pid);
+        return culvi_fail_os(NULL, NULL, (int)GetLastError(), "GetProcessTimes",
+                             "process %d cannot be asked", (int)d->pid);
     if (!runs) return gone(d->pid, 0, "has ended");
     if (d->started != 0 && d->started != started)
         return gone(
@@ -79,9 +78,8 @@ culv_result culv_ipc_process_get_start(int32_t pid, uint64_t *out)
     culv_result result = open_process(pid, 0, &process);
     if (result != CULV_OK) return result;
     if (!ask(process, &started, &runs))
-        result = culvi_fail_native(NULL, NULL, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
-                                   (int)GetLastError(), "GetProcessTimes",
-                                   "process %d cannot be asked", (int)pid);
+        result = culvi_fail_os(NULL, NULL, (int)GetLastError(), "GetProcessTimes",
+                               "process %d cannot be asked", (int)pid);
     else if (!runs)
         result = gone(pid, 0, "has ended");
     CloseHandle(process);

@@ -200,8 +200,8 @@ static culv_result open_pipe(const culvi_voice *voice, const char *label, HANDLE
     p->own_event = p->event = CreateEventW(NULL, TRUE, FALSE, NULL);
     if (p->event == NULL) {
         culvi_free(p);
-        return culvi_fail_native(voice, label, CULV_ERROR_DRIVER, CULV_REASON_OS, CULV_NATIVE_OS,
-                                 (int)GetLastError(), "CreateEvent", "no event could be made");
+        return culvi_fail_os(voice, label, (int)GetLastError(), "CreateEvent",
+                             "no event could be made");
     }
     (void)culvi_ipc_pipe_begin(p); /* a server that has gone by now is noticed like one later */
     *out = p;

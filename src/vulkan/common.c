@@ -6,8 +6,8 @@
 
 /* Vulkan's numbers in base/handle_rows.h, held against its header. */
 enum {
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
+#define CULVI_HANDLE(name, words, kind, system, dedicated, memory, binary, timeline, mutex, vmm,   \
+                     vk_memory, vk_semaphore, gl)                                                  \
     MEMORY_##name = (vk_memory), SEMAPHORE_##name = (vk_semaphore),
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE

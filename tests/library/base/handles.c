@@ -314,8 +314,10 @@ enum {
     FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD,
     POSIX = 1,
     WINDOWS = 0,
-    BUILT = 1,
-    APART = 0
+    BUILT_FD = 1,
+    BUILT_NT = 1,
+    BUILT_KMT = 1,
+    BUILT_BYTES = 0
 };
 
 /* The columns that a call goes by. */
@@ -327,12 +329,12 @@ static const struct row {
     bool here, built;
     bool serves[COLUMNS];
 } rows[] = {
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
-                     timeline, mutex, vmm, vk_memory, vk_semaphore, gl)                            \
+#define CULVI_HANDLE(name, words, kind, system, dedicated, memory, binary, timeline, mutex, vmm,   \
+                     vk_memory, vk_semaphore, gl)                                                  \
     {CULV_HANDLE_##name,                                                                           \
      #name,                                                                                        \
      system,                                                                                       \
-     state,                                                                                        \
+     BUILT_##kind,                                                                                 \
      {(memory) != 0, (binary) != 0, (timeline) != 0, (vmm) != 0, (vk_memory) != 0,                 \
       (vk_semaphore) != 0}},
 #include "base/handle_rows.h"
