@@ -37,57 +37,47 @@ void culvi_watch_end(culv_device *device)
 
 /* Semaphores ----------------------------------------------------------------------------------- */
 
+/* Does one thing with the notes of `man`, unless this is a child process. */
+#define WITH_NOTES(device, man, statement)                                                         \
+    culvi_watchman *man = &(device)->watchman;                                                     \
+    if (is_here(man)) CULVI_LOCKED(&man->lock, statement)
+
 void culvi_wait_note_add(culv_device *device, culvi_wait_note *note)
 {
-    culvi_watchman *man = &device->watchman;
-    if (!is_here(man)) return;
-    CULVI_LOCKED(&man->lock, CULVI_LIST_ADD(man->notes, note));
+    WITH_NOTES(device, man, CULVI_LIST_ADD(man->notes, note));
 }
 
 void culvi_wait_note_remove(culv_device *device, culvi_wait_note *note)
 {
-    culvi_watchman *man = &device->watchman;
-    if (!is_here(man)) return;
-    CULVI_LOCKED(&man->lock, CULVI_LIST_REMOVE(note));
+    WITH_NOTES(device, man, CULVI_LIST_REMOVE(note));
 }
 
 void culvi_wait_note_set_counter(culv_device *device, culvi_wait_note *note,
                                  bool (*counter)(void *context, uint64_t *out), void *context)
 {
-    culvi_watchman *man = &device->watchman;
-    if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    note->counter = counter;
-    note->context = context;
-    culvi_mutex_unlock(&man->lock);
+    WITH_NOTES(device, man, note->counter = counter; note->context = context);
 }
 
 void culvi_wait_note_leave(culv_device *device, culvi_wait_note *note, bool leaving)
 {
-    culvi_watchman *man = &device->watchman;
-    if (!is_here(man)) return;
-    CULVI_LOCKED(&man->lock, note->leaving = leaving);
+    WITH_NOTES(device, man, note->leaving = leaving);
 }
 
 void culvi_wait_note_each(culv_device *device, void (*visit)(culvi_wait_note *note, void *context),
                           void *context)
 {
-    culvi_watchman *man = &device->watchman;
-    if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    for (culvi_wait_note *note = man->notes; note != NULL; note = note->next)
-        if (!note->leaving) visit(note, context);
-    culvi_mutex_unlock(&man->lock);
+    WITH_NOTES(
+        device, man, for (culvi_wait_note *note = man->notes; note != NULL; note = note->next) {
+            if (!note->leaving) visit(note, context);
+        });
 }
 
 void culvi_wait_note_forget(culv_device *device, const void *context)
 {
-    culvi_watchman *man = &device->watchman;
-    if (!is_here(man)) return;
-    culvi_mutex_lock(&man->lock);
-    for (culvi_wait_note *note = man->notes; note != NULL; note = note->next)
-        if (note->context == context) note->counter = NULL;
-    culvi_mutex_unlock(&man->lock);
+    WITH_NOTES(
+        device, man, for (culvi_wait_note *note = man->notes; note != NULL; note = note->next) {
+            if (note->context == context) note->counter = NULL;
+        });
 }
 
 /* What is said of a wait. */
