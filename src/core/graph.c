@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Timelines in CUDA graphs: nodes, and their values of the next launch. */
+#include "core/graph_read.h"
 #include "core/semaphore.h"
 
 #define ADD "culv_graph_add_node"
@@ -41,15 +42,13 @@ static culv_result begin(const culv_semaphore_point *points, uint32_t count, cul
     CULVI_REFUSE_IF(
         use != CULV_GRAPH_SIGNAL && use != CULV_GRAPH_WAIT, NULL, NULL, CULV_REASON_VALUE,
         "%s: use is %d; it must be CULV_GRAPH_SIGNAL or CULV_GRAPH_WAIT", call, (int)use);
-    culv_result result = culvi_semaphore_check_batch(points, count, call, &relayed);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_semaphore_check_batch(points, count, call, &relayed));
     CULVI_REFUSE_IF(count == 0, NULL, NULL, CULV_REASON_VALUE,
                     "%s: count is 0; a node has 1 to %d semaphores", call,
                     CULV_SEMAPHORE_BATCH_MAX);
     memset(&out->values, 0, sizeof out->values);
     for (uint32_t i = 0; i < count; i++) {
-        result = check_point(&points[i], use, call);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(check_point(&points[i], use, call));
         out->externals[i] = points[i].semaphore->external;
         if (use == CULV_GRAPH_SIGNAL)
             out->values.signals[i].params.fence.value = points[i].value;
@@ -68,8 +67,7 @@ static void promise(const culv_semaphore_point *points, uint32_t count)
         culv_semaphore_mark_value(points[i].semaphore, points[i].value);
 }
 
-/* Runs in the device's context. */
-static culv_result get_nodes(const culv_device *device, const char *label, CUgraph graph,
+culv_result culvi_graph_list(const culv_device *device, const char *label, CUgraph graph,
                              CUgraphNode **nodes, size_t *count)
 {
     *nodes = NULL;
@@ -81,8 +79,9 @@ static culv_result get_nodes(const culv_device *device, const char *label, CUgra
     }
     if (r == CUDA_SUCCESS) return CULV_OK;
     culvi_free(*nodes);
+    *nodes = NULL;
     return culvi_fail_cuda(device, label, r, "cuGraphGetNodes", CULV_REASON_DRIVER_REFUSED,
-                           "the graph's nodes could not be listed");
+                           CULVI_GRAPH_UNLISTED);
 }
 
 /* A graph that holds one of these has no copy either, or may hold a graph that has none. */
@@ -104,7 +103,7 @@ static culv_result check_body(const culv_device *device, const char *label, CUgr
     CUresult r = CULVI_CU(device, cuGraphClone, (&copy, graph));
     if (r == CUDA_SUCCESS) (void)CULVI_CU(device, cuGraphDestroy, (copy));
     if (r != CUDA_ERROR_NOT_SUPPORTED) return CULV_OK;
-    CULVI_TRY(get_nodes(device, label, graph, &nodes, &count));
+    CULVI_TRY(culvi_graph_list(device, label, graph, &nodes, &count));
     bool all = true;
     r = CUDA_SUCCESS;
     for (size_t i = 0; r == CUDA_SUCCESS && all && i < count; i++) {
@@ -177,9 +176,9 @@ culv_result culv_graph_exec_set_node(CUgraphExec exec, CUgraphNode node, culv_gr
     culvi_scope scope;
     CULVI_REQUIRE_IN(NULL, SET, exec);
     CULVI_REQUIRE_IN(NULL, SET, node);
-    culv_result result = begin(points, count, use, SET, &params, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(points, count, use, SET, &params, &scope));
     culv_device *device = points[0].semaphore->device;
+    culv_result result = CULV_OK;
     const char *call = NULL;
     CUresult r = use == CULV_GRAPH_SIGNAL
                      ? CULVI_CU_AS(call, device, cuGraphExecExternalSemaphoresSignalNodeSetParams,
@@ -209,28 +208,21 @@ culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE3(&device->voice, graph, num_signals, num_waits);
     CULVI_TRY(culvi_enter(device, &scope, NULL));
-    culv_result result = get_nodes(device, NULL, graph, &nodes, &count);
-    if (result != CULV_OK) goto leave;
-    for (size_t i = 0; i < count; i++) {
+    culv_result result = culvi_graph_list(device, NULL, graph, &nodes, &count);
+    for (size_t i = 0; result == CULV_OK && i < count; i++) {
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
         CUresult r = CULVI_CU(device, cuGraphNodeGetType, (nodes[i], &type));
-        if (r != CUDA_SUCCESS) {
-            result =
-                culvi_fail_cuda(device, NULL, r, "cuGraphNodeGetType", CULV_REASON_DRIVER_REFUSED,
-                                "node %zu of %zu has no type", i, count);
-            goto free_nodes;
-        }
+        result = CULVI_CU_RESULT(device, NULL, r, "cuGraphNodeGetType", CULV_REASON_DRIVER_REFUSED,
+                                 "node %zu of %zu has no type", i, count);
         if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL)
             put(nodes[i], signal_nodes, *num_signals, &found[CULV_GRAPH_SIGNAL]);
         if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
             put(nodes[i], wait_nodes, *num_waits, &found[CULV_GRAPH_WAIT]);
     }
+    culvi_free(nodes);
+    culvi_leave(device, &scope);
+    if (result != CULV_OK) return result;
     *num_signals = found[CULV_GRAPH_SIGNAL];
     *num_waits = found[CULV_GRAPH_WAIT];
-
-free_nodes:
-    culvi_free(nodes);
-leave:
-    culvi_leave(device, &scope);
-    return result;
+    return CULV_OK;
 }

@@ -50,24 +50,13 @@ static void *alloc_many(size_t count, size_t size)
 
 static culv_result list_nodes(culv_device *device, CUgraph graph, const char *label, scratch *s)
 {
-    const char *call = "cuGraphGetNodes";
-    CUresult r = CULVI_CU(device, cuGraphGetNodes, (graph, NULL, &s->num_nodes));
-    if (r != CUDA_SUCCESS) goto refused;
-    s->nodes = alloc_many(s->num_nodes, sizeof *s->nodes);
+    CULVI_TRY(culvi_graph_list(device, label, graph, &s->nodes, &s->num_nodes));
     s->types = alloc_many(s->num_nodes, sizeof *s->types);
-    if (s->nodes == NULL || s->types == NULL) return culvi_fail_host_memory(&device->voice, label);
-    if (s->num_nodes > 0) r = CULVI_CU(device, cuGraphGetNodes, (graph, s->nodes, &s->num_nodes));
-    if (r != CUDA_SUCCESS) goto refused;
-    call = "cuGraphNodeGetType";
-    for (size_t i = 0; i < s->num_nodes; i++) {
-        r = CULVI_CU(device, cuGraphNodeGetType, (s->nodes[i], &s->types[i]));
-        if (r != CUDA_SUCCESS) goto refused;
-    }
+    if (s->types == NULL) return culvi_fail_host_memory(&device->voice, label);
+    for (size_t i = 0; i < s->num_nodes; i++)
+        CULVI_CU_TRY(device, label, cuGraphNodeGetType, (s->nodes[i], &s->types[i]),
+                     CULV_REASON_DRIVER_REFUSED, CULVI_GRAPH_UNLISTED);
     return CULV_OK;
-
-refused:
-    return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "the graph's nodes could not be listed");
 }
 
 static culv_result list_edges(culv_device *device, CUgraph graph, const char *label, scratch *s)
@@ -279,8 +268,8 @@ static culv_result read_kernel(culv_device *device, const char *label, culvi_gra
     }
     if (r != CUDA_SUCCESS) return fail_params(device, label, node, r, call);
     if (node->name == NULL) node->name = "";
-    culv_result result = check_clusters(device, label, node);
-    return result == CULV_OK ? check_attributes(device, label, node) : result;
+    CULVI_TRY(check_clusters(device, label, node));
+    return check_attributes(device, label, node);
 }
 
 static culv_result read_node(culv_device *device, const char *label, culvi_graph_node *node)

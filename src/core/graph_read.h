@@ -25,6 +25,12 @@ typedef struct culvi_graph_work {
     culvi_graph_node *nodes; /* by level, and in a level by index */
 } culvi_graph_work;
 
+/* graph.c: the nodes of a graph, in the order of the driver, for culvi_free(); NULL: none, or an
+ * error. In the device's context. */
+culv_result culvi_graph_list(const culv_device *device, const char *label, CUgraph graph,
+                             CUgraphNode **nodes, size_t *count);
+#define CULVI_GRAPH_UNLISTED "the graph's nodes could not be listed"
+
 /* Reads the nodes and the edges. Refuses nodes of other kinds by their index and kind. In the
  * device's context. Free out->nodes by culvi_free(), also after an error. */
 culv_result culvi_graph_read(culv_device *device, CUgraph graph, const char *label,
