@@ -157,7 +157,8 @@ culv_result culv_buffer_unmap(culv_buffer **buffer, const CUstream *last_use)
 {
     if (buffer == NULL || *buffer == NULL) return CULV_OK;
     culv_buffer *mine = *buffer;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, __func__))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, CULVI_CUDA_HALF,
+                           mine->owner_destroy_call, __func__))
         return CULV_ERROR_INVALID;
     *buffer = NULL;
     culvi_buffer_release_or_defer(mine, last_use);

@@ -207,13 +207,12 @@ static culv_result check_elements(const culvi_dlpack_memory *memory, const culv_
 culv_result culvi_dlpack_create(const culvi_dlpack_memory *memory, const culv_dlpack_desc *desc,
                                 void *owner, culv_dl_managed_tensor_versioned **out)
 {
-    culv_dlpack_desc d;
     const culv_device *device = memory->device;
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_dlpack_desc");
-    if (result == CULV_OK) result = check_type(memory, &d.type);
-    if (result == CULV_OK) result = check_device_type(memory, &d.device_type);
-    if (result == CULV_OK) result = check_shape(memory, &d);
-    if (result != CULV_OK) return result;
+    CULVI_READ(&device->voice, culv_dlpack_desc, d, desc);
+    CULVI_TRY(check_type(memory, &d.type));
+    CULVI_TRY(check_device_type(memory, &d.device_type));
+    CULVI_TRY(check_shape(memory, &d));
+    culv_result result = CULV_OK;
     const uint64_t element = element_bytes(&d.type); /* check_type() refuses 0 */
     const int64_t whole = element == 0 ? 0 : (int64_t)((memory->size - d.offset) / element);
     const int32_t ndim = d.shape != NULL ? d.ndim : 1;

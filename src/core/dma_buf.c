@@ -3,7 +3,7 @@
 #include "culvert/memory.h"
 
 #include "base/handle.h"
-#include "cuda/context.h"
+#include "cuda/retire.h"
 
 static const char function[] = "culv_dma_buf_export_dup";
 
@@ -75,6 +75,7 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
 static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t size,
                         uint64_t flags, int *fd)
 {
+    CULVI_TRY(check_memory(device, pointer));
     CUresult r = CULVI_CU(device, cuMemGetHandleForAddressRange,
                           (fd, pointer, (size_t)size, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, flags));
     if (r == CUDA_SUCCESS) return CULV_OK;
@@ -85,11 +86,9 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
             "'%s' cannot make a dma-buf of such memory%s (CUDA_ERROR_NOT_SUPPORTED)",
             device->caps.name,
             flags != 0 ? " for access over PCI Express; try without CULV_DMA_BUF_PCIE" : "");
-    if (!culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) {
-        culv_result left =
-            culvi_handle_check_left(&device->voice, NULL, "cuMemGetHandleForAddressRange", "range");
-        if (left != CULV_OK) return left;
-    }
+    if (!culvi_cuda_answers(r))
+        CULVI_TRY(culvi_handle_check_left(&device->voice, NULL, "cuMemGetHandleForAddressRange",
+                                          "range"));
     return culvi_fail_cuda(
         device, NULL, r, "cuMemGetHandleForAddressRange", CULV_REASON_NOT_EXPORTABLE,
         "%" PRIu64 " bytes at %#" PRIx64
@@ -100,14 +99,11 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
 culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, uint64_t size,
                                     uint64_t flags, culv_handle *out)
 {
-    culvi_scope scope;
     int fd = -1;
+    culv_result result;
     CULVI_TRY(check_call(device, pointer, size, flags, out));
-    CULVI_TRY(culvi_enter(device, &scope, NULL));
-    culv_result result = check_memory(device, pointer);
-    if (result == CULV_OK) result = make(device, pointer, size, flags, &fd);
-    culvi_leave(device, &scope);
-    if (result != CULV_OK) return result;
+    CULVI_INSIDE(result, device, NULL, make(device, pointer, size, flags, &fd));
+    CULVI_TRY(result);
     culv_handle handle = culv_handle_dma_buf_fd(fd);
     culvi_handle_keep_private(&handle);
     *out = handle;

@@ -149,9 +149,9 @@ static culv_result prepare(culv_device *device, culv_image *image, size_t geomet
         r = load(device, fields, geometry, &text, &call);
         culvi_free(text.data);
     }
-    if (r == CUDA_ERROR_OUT_OF_MEMORY || culvi_cuda_sticky(r) || culvi_cuda_gone(r))
-        return culvi_fail_cuda(device, image->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "the kernels of culv_image_write() were not loaded");
+    if (r == CUDA_ERROR_OUT_OF_MEMORY || culvi_cuda_answers(r))
+        CULVI_CU_CHECK(device, image->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                       "the kernels of culv_image_write() were not loaded");
     if (r != CUDA_SUCCESS) {
         culvi_log(&device->voice, CULV_LOG_INFO,
                   "the driver does not compile PTX (%s: error %d), so culv_image_write() copies by "

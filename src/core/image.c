@@ -114,7 +114,8 @@ culv_result culv_image_unmap(culv_image **image, const CUstream *last_use)
 {
     if (image == NULL || *image == NULL) return CULV_OK;
     culv_image *mine = *image;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owner_destroy_call, __func__))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, CULVI_CUDA_HALF,
+                           mine->owner_destroy_call, __func__))
         return CULV_ERROR_INVALID;
     *image = NULL;
     culvi_image_release_or_defer(mine, last_use);

@@ -173,24 +173,12 @@ static culv_result ask(culv_image *image, uint32_t slot, CUarray *array, CUsurfO
     return result;
 }
 
-static culv_result no_surfaces(const culv_image *image, bool by_format)
-{
-    return culvi_fail(
-        &image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-        by_format
-            ? "kernels have no surfaces of the format %s; use copies of whole blocks or textures"
-            : "the image (%s) was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), so it has no surfaces",
-        image->row->name);
-}
-
 static culv_result check(const culv_image *image, uint32_t level, uint32_t plane, const void *out,
                          const char *call)
 {
-    culv_result result =
-        culvi_image_check_call(image, level, culvi_image_levels(image), "level", out, call);
-    if (result == CULV_OK)
-        result = culvi_image_check_call(image, plane, image->row->planes, "plane", out, call);
-    return result == CULV_OK ? culvi_image_check_arrays(image) : result;
+    CULVI_TRY(culvi_image_check_call(image, level, culvi_image_levels(image), "level", out, call));
+    CULVI_TRY(culvi_image_check_call(image, plane, image->row->planes, "plane", out, call));
+    return culvi_image_check_arrays(image);
 }
 
 culv_result culv_image_get_array(culv_image *image, uint32_t level, uint32_t plane, CUarray *out)
@@ -207,8 +195,14 @@ culv_result culv_image_get_surface(culv_image *image, uint32_t level, uint32_t p
                                    CUsurfObject *out)
 {
     CULVI_TRY(check(image, level, plane, out, "culv_image_get_surface"));
-    if (!image->surfaces || (image->row->planes == 1 && !image->row->surfaces))
-        return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
+    const bool by_format = image->row->planes == 1 && !image->row->surfaces;
+    CULVI_REFUSE_IF(
+        !image->surfaces || by_format, &image->memory->device->voice, image->label,
+        CULV_REASON_USAGE,
+        by_format
+            ? "kernels have no surfaces of the format %s; use copies of whole blocks or textures"
+            : "the image (%s) was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), so it has no surfaces",
+        image->row->name);
     const uint32_t slot = culvi_image_slot(image, level, plane);
     CUsurfObject surface = atomic_load_explicit(&image->levels[slot].surface, memory_order_acquire);
     if (surface == 0 || image->memory->device->lost) CULVI_TRY(ask(image, slot, NULL, &surface));

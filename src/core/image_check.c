@@ -181,10 +181,9 @@ culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label
 static culv_result check_place(const culv_memory *memory, const culvi_format *row,
                                const culv_image_desc *d, const char *label)
 {
-    culv_result result =
-        culvi_image_check_unused(&memory->device->voice, label, row->planes, d->plane_offsets);
-    if (result != CULV_OK || row->planes > 1)
-        return result == CULV_OK ? check_planes(memory, row, d, label) : result;
+    CULVI_TRY(
+        culvi_image_check_unused(&memory->device->voice, label, row->planes, d->plane_offsets));
+    if (row->planes > 1) return check_planes(memory, row, d, label);
     uint64_t least =
         culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
     if (d->offset < memory->size && least <= memory->size - d->offset) return CULV_OK;
@@ -208,10 +207,9 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
         memory->way != CULVI_MEMORY_IMPORTED, voice, label, CULV_REASON_DEVICE_MISMATCH,
         "the memory lies on another GPU than '%s', and drivers map images as arrays on their own GPU alone (measured); share a buffer and copy it into the image on that GPU",
         memory->device->caps.name);
-    culv_result result = check_format(voice, row, d, label);
-    if (result == CULV_OK) result = check_extent(voice, d, label);
-    if (result == CULV_OK) result = check_chroma(voice, row, d, label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_format(voice, row, d, label));
+    CULVI_TRY(check_extent(voice, d, label));
+    CULVI_TRY(check_chroma(voice, row, d, label));
     CULVI_REFUSE_IF(memory->dedicated && d->offset != 0, voice, label, CULV_REASON_DEDICATED,
                     "the import is dedicated, but offset is %" PRIu64
                     "; a dedicated allocation holds its one resource at offset 0",
@@ -220,7 +218,6 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
         row->dedicated && !memory->own && !memory->dedicated, voice, label, CULV_REASON_DEDICATED,
         "CUDA finds the texels of %s images only in a dedicated allocation, and reads wrong bytes from other memory without an error (measured on an H200): make it a dedicated allocation (%s) and import it with dedicated set",
         row->name, memory->words->dedicated);
-    if (!memory->own) result = check_place(memory, row, d, label);
-    return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label)
-                             : result;
+    CULVI_TRY(memory->own ? CULV_OK : check_place(memory, row, d, label));
+    return culvi_format_supported(memory->device, row, d->texels, label);
 }

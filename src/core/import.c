@@ -80,6 +80,11 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
                            text.data);
 }
 
+void culvi_source_set(culv_device *device, culvi_source *source, const culvi_source *from)
+{
+    CULVI_LOCKED(&device->lock, *source = from != NULL ? *from : (culvi_source){.handle = NULL});
+}
+
 culv_result culvi_source_export(const culv_device *device, const culvi_source *source,
                                 const char *label, const char *what, culv_handle *out)
 {

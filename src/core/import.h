@@ -86,6 +86,8 @@ typedef struct culvi_source {
     bool callers; /* the native object is the caller's, who may have destroyed it */
 } culvi_source;
 
+/* Sets it under the device's lock. `from` is NULL: nowhere any more. */
+void culvi_source_set(culv_device *device, culvi_source *source, const culvi_source *from);
 /* A new handle of it, for the caller to close. */
 culv_result culvi_source_export(const culv_device *device, const culvi_source *source,
                                 const char *label, const char *what, culv_handle *out);

@@ -288,10 +288,9 @@ culv_result culv_memory_import(culv_device *device, const culv_memory_desc *desc
                     "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
                     culvi_words_of_handle(d.handle.type)->size);
     culvi_import import = how_to_import(device, &d);
-    culv_result result = culvi_import_check(device, &import, &d.exporter);
-    return result == CULV_OK ? import_checked(device, culvi_words_of_handle(d.handle.type), &import,
-                                              &d, CULVI_MEMORY_IMPORTED, out)
-                             : result;
+    CULVI_TRY(culvi_import_check(device, &import, &d.exporter));
+    return import_checked(device, culvi_words_of_handle(d.handle.type), &import, &d,
+                          CULVI_MEMORY_IMPORTED, out);
 }
 
 void culv_memory_destroy(culv_memory **memory)
@@ -316,14 +315,6 @@ void culv_memory_destroy(culv_memory **memory)
 }
 
 /* Checkpoints ---------------------------------------------------------------------------------- */
-
-void culvi_memory_set_source(culv_memory *memory, const culvi_source *source)
-{
-    if (memory == NULL) return;
-    culvi_mutex_lock(&memory->device->lock);
-    memory->source = source != NULL ? *source : (culvi_source){.handle = NULL};
-    culvi_mutex_unlock(&memory->device->lock);
-}
 
 static bool suspend_images(culv_memory *memory)
 {

@@ -68,8 +68,6 @@ struct culv_memory {
  * what could be made; the next call makes the rest. */
 bool culvi_memory_suspend(culv_memory *memory);
 culv_result culvi_memory_resume(culv_memory *memory);
-/* Where it can be exported again. Takes the lock. NULL: nowhere any more. */
-void culvi_memory_set_source(culv_memory *memory, const culvi_source *source);
 
 /* Imports a handle that an API has just exported, only for this call (culvi_import_trust()).
  * `words` are that API's. The handle is gone, whatever the result. */

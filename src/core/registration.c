@@ -233,7 +233,8 @@ culv_result culv_registration_destroy(culv_registration **registration)
 {
     if (registration == NULL || *registration == NULL) return CULV_OK;
     culv_registration *mine = *registration;
-    if (culvi_refuse_part(mine->device, label_of(mine), mine->owner_destroy_call, __func__))
+    if (culvi_refuse_owned(mine->device, label_of(mine), CULVI_OTHERS_PART,
+                           mine->owner_destroy_call, __func__))
         return CULV_ERROR_INVALID;
     culv_result result = mine->registrar->destroy(mine, __func__);
     if (result == CULV_OK) *registration = NULL;
@@ -341,24 +342,18 @@ static culv_result check_stream(const batch *b)
     return CULV_OK;
 }
 
-/* A stream that was known may have been destroyed since: then that is why. */
-static culv_result recheck_stream(const batch *b, CUresult code)
-{
-    return culvi_cuda_sticky(code)
-               ? CULV_OK
-               : culvi_recheck_stream(b->device, label_of(b->list[0]), b->stream);
-}
-
 static culv_result map_all(const batch *b, bool *done)
 {
     culv_device *device = b->device;
+    const char *label = label_of(b->list[0]);
+    culv_result result = CULV_OK;
     for (uint32_t i = 0; i < b->count; i++)
         if (b->list[i]->image != NULL) drop_views(b->list[i]);
     CUresult code = CULVI_CU(device, cuGraphicsMapResources, (b->count, b->resources, b->stream));
-    culv_result result = code == CUDA_SUCCESS ? CULV_OK : recheck_stream(b, code);
-    if (result != CULV_OK) return result;
+    /* A stream that was known may have been destroyed since: then that is why. */
+    if (code != CUDA_SUCCESS) CULVI_TRY(culvi_recheck_stream(device, label, b->stream, code));
     CULVI_CU_CHECK(
-        device, label_of(b->list[0]), code, "cuGraphicsMapResources", CULV_REASON_DRIVER_REFUSED,
+        device, label, code, "cuGraphicsMapResources", CULV_REASON_DRIVER_REFUSED,
         "%" PRIu32
         " resources could not be mapped; was one of them deleted or resized since it was registered, does the program have it mapped itself, or is it mapped through another registration?",
         b->count);
@@ -383,11 +378,12 @@ static culv_result unmap_all(const batch *b, bool *done)
     CUresult code = CULVI_CU(device, cuGraphicsUnmapResources, (b->count, b->resources, b->stream));
     /* UNMAP_FAILED: they are unmapped, and something that CUDA wrote was lost. */
     *done = code == CUDA_SUCCESS || code == CUDA_ERROR_UNMAP_FAILED;
-    CULVI_TRY(*done ? CULV_OK : recheck_stream(b, code));
-    if (!*done)
+    if (!*done) {
+        CULVI_TRY(culvi_recheck_stream(device, label, b->stream, code));
         return culvi_fail_cuda(device, label, code, "cuGraphicsUnmapResources",
                                CULV_REASON_DRIVER_REFUSED,
                                "%" PRIu32 " resources could not be unmapped", b->count);
+    }
     for (uint32_t i = 0; i < b->count; i++) {
         culv_registration *r = b->list[i];
         if (r->image != NULL) note_last_use(r, b->stream);
@@ -521,12 +517,9 @@ culv_result culvi_check_access(const culvi_voice *voice, const char *label, cons
 
 culv_result culvi_registration_set_access(culv_registration *r, culv_access access)
 {
-    culvi_scope scope;
-    CULVI_TRY(culvi_enter(r->device, &scope, label_of(r)));
     /* CUgraphicsMapResourceFlags has the same numbers. */
-    CUresult code =
-        CULVI_CU(r->device, cuGraphicsResourceSetMapFlags, (r->resource, (unsigned)access));
-    culvi_leave(r->device, &scope);
+    CULVI_CU_INSIDE(code, r->device, label_of(r), cuGraphicsResourceSetMapFlags,
+                    (r->resource, (unsigned)access));
     return CULVI_CU_RESULT(r->device, label_of(r), code, "cuGraphicsResourceSetMapFlags",
                            CULV_REASON_DRIVER_REFUSED, "its access could not be changed");
 }

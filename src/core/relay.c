@@ -22,10 +22,8 @@ static culv_result fail(const culv_semaphore *semaphore, const culv_device *devi
 static culv_result fail_on(const culv_semaphore *semaphore, CUstream stream, CUresult r,
                            const char *call, bool signal, uint64_t value)
 {
-    culv_device *device = semaphore->device;
-    culv_result result =
-        culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, semaphore->label, stream);
-    return result == CULV_OK ? fail(semaphore, device, r, call, signal, value) : result;
+    CULVI_TRY(culvi_recheck_stream(semaphore->device, semaphore->label, stream, r));
+    return fail(semaphore, semaphore->device, r, call, signal, value);
 }
 
 /* By another GPU ------------------------------------------------------------------------------- */
@@ -334,15 +332,12 @@ static culv_result prepare_peer(culv_semaphore *semaphore)
 {
     culvi_relay *relay = semaphore->relay;
     culv_device *device = semaphore->device, *peer = relay->there;
-    const char *call = "cuEventCreate";
+    const char *call = "cuStreamCreate";
     culvi_scope scope;
-    CULVI_TRY(culvi_enter(device, &scope, semaphore->label));
-    CUresult r = create_event(device, &relay->before);
-    culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS) return fail(semaphore, device, r, call, true, 0);
+    CULVI_ANSWER_INSIDE(made, device, semaphore->label, create_event(device, &relay->before));
+    if (made != CUDA_SUCCESS) return fail(semaphore, device, made, "cuEventCreate", true, 0);
     CULVI_TRY(culvi_enter(peer, &scope, semaphore->label));
-    call = "cuStreamCreate";
-    r = create_stream(peer, &relay->signals);
+    CUresult r = create_stream(peer, &relay->signals);
     if (r == CUDA_SUCCESS) r = create_lane(peer, &relay->lanes[0], &call);
     if (r == CUDA_SUCCESS) relay->num_lanes = 1;
     culvi_leave(peer, &scope);

@@ -126,10 +126,7 @@ culv_result culvi_semaphore_arrives(culv_semaphore *semaphore)
 {
     culv_device *device = semaphore->device;
     const char *call = NULL;
-    culvi_scope scope;
-    CULVI_TRY(culvi_enter(device, &scope, semaphore->label));
-    const CUresult r = culvi_arrive_prepare(device, &call);
-    culvi_leave(device, &scope);
+    CULVI_ANSWER_INSIDE(r, device, semaphore->label, culvi_arrive_prepare(device, &call));
     semaphore->arrives = r == CUDA_SUCCESS;
     /* Without the call, a driver has one GPU. */
     if (r == CUDA_SUCCESS || (r == CUDA_ERROR_NOT_FOUND && !semaphore->across)) return CULV_OK;
@@ -143,10 +140,8 @@ culv_result culv_semaphore_import(culv_device *device, const culv_semaphore_desc
     CULVI_REQUIRE_WITH2(device, &device->voice, desc, out);
     CULVI_READ(&device->voice, culv_semaphore_desc, d, desc);
     culvi_import import = how_to_import(device, &d);
-    culv_result result = check_desc(device, &import, &d);
-    return result == CULV_OK
-               ? import_checked(device, culvi_words_of_handle(d.handle.type), 0, &import, &d, out)
-               : result;
+    CULVI_TRY(check_desc(device, &import, &d));
+    return import_checked(device, culvi_words_of_handle(d.handle.type), 0, &import, &d, out);
 }
 
 static bool release_semaphore(culv_device *device, culvi_deferred *self, bool last_try)
@@ -168,13 +163,6 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
     if (semaphore->present.release != NULL) semaphore->present.release(semaphore->present.context);
     culvi_free(semaphore);
     return true;
-}
-
-void culvi_semaphore_set_source(culv_semaphore *semaphore, const culvi_source *source)
-{
-    culvi_mutex_lock(&semaphore->device->lock);
-    semaphore->source = source != NULL ? *source : (culvi_source){.handle = NULL};
-    culvi_mutex_unlock(&semaphore->device->lock);
 }
 
 bool culvi_semaphore_suspend(culv_semaphore *semaphore)
@@ -228,7 +216,8 @@ culv_result culv_semaphore_destroy(culv_semaphore **semaphore, const CUstream *l
 {
     if (semaphore == NULL || *semaphore == NULL) return CULV_OK;
     culv_semaphore *mine = *semaphore;
-    if (culvi_refuse_owned(mine->device, mine->label, mine->owner_destroy_call, __func__))
+    if (culvi_refuse_owned(mine->device, mine->label, CULVI_CUDA_HALF, mine->owner_destroy_call,
+                           __func__))
         return CULV_ERROR_INVALID;
     *semaphore = NULL;
     culvi_semaphore_release_or_defer(mine, last_use);

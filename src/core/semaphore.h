@@ -45,7 +45,6 @@ struct culv_semaphore {
 /* As culvi_memory_suspend() and its like. */
 bool culvi_semaphore_suspend(culv_semaphore *semaphore);
 culv_result culvi_semaphore_resume(culv_semaphore *semaphore);
-void culvi_semaphore_set_source(culv_semaphore *semaphore, const culvi_source *source);
 
 /* Has culvi_arrive() come before each signal. */
 culv_result culvi_semaphore_arrives(culv_semaphore *semaphore);

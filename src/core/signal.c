@@ -197,9 +197,8 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
     }
     (void)culvi_lost(device); /* so that the next call does not hand stale handles over */
     /* Its address may have become another context's stream. */
-    culv_result result =
-        culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, first->label, stream);
-    return result == CULV_OK ? fail_call(points, count, way, r, failed, stream) : result;
+    CULVI_TRY(culvi_recheck_stream(device, first->label, stream, r));
+    return fail_call(points, count, way, r, failed, stream);
 }
 
 static inline void set_value(params *one, direction way, uint64_t value)

@@ -34,27 +34,18 @@ CULVI_GETTER(culv_sharing, culv_image_sharing, culv_image, path_of(self->staging
 
 culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label)
 {
-    culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuMemHostRegister, (staging->host, (size_t)staging->size, 0));
+    CULVI_CU_INSIDE(r, device, label, cuMemHostRegister, (staging->host, (size_t)staging->size, 0));
     staging->registered = r == CUDA_SUCCESS;
-    if (r == CUDA_ERROR_OUT_OF_MEMORY || culvi_cuda_sticky(r) || culvi_cuda_gone(r))
-        result =
-            culvi_fail_cuda(device, label, r, "cuMemHostRegister", CULV_REASON_DRIVER_REFUSED,
-                            "%" PRIu64 " bytes of host memory could not be pinned", staging->size);
-    else if (r != CUDA_SUCCESS)
+    if (r == CUDA_ERROR_OUT_OF_MEMORY || culvi_cuda_answers(r))
+        CULVI_CU_CHECK(device, label, r, "cuMemHostRegister", CULV_REASON_DRIVER_REFUSED,
+                       "%" PRIu64 " bytes of host memory could not be pinned", staging->size);
+    else
         culvi_log(
             &device->voice, CULV_LOG_WARNING,
             "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour inside the driver and block the calling thread; with host pages they would not (in Vulkan enable VK_EXT_external_memory_host)",
             label != NULL ? label : "", (int)r);
-    culvi_leave(device, &scope);
-    if (result != CULV_OK) return result;
-    culvi_mutex_lock(&device->lock);
-    staging->counted = true;
-    device->counts.allocations++;
-    culvi_mutex_unlock(&device->lock);
-    return result;
+    CULVI_LOCKED(&device->lock, staging->counted = true; device->counts.allocations++);
+    return CULV_OK;
 }
 
 /* What lies behind the copies. False: the driver refused for now. In the device's context. */
@@ -202,23 +193,30 @@ static CUresult copy_image(copy *c, const culv_image *image)
     return r;
 }
 
-/* One of the two objects. */
-static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *image)
+/* One of the two objects; without a staging nothing is to be copied. */
+static culv_result run(const culvi_staging *staging, const culv_memory *memory, const char *label,
+                       culv_copy way, CUstream stream, const culv_buffer *buffer,
+                       const culv_image *image, const char *call)
 {
     bool pushed;
-    CULVI_TRY(culvi_enter_any_stream(c->device, c->label, c->stream, NULL, &pushed));
-    CUresult r = buffer != NULL ? copy_bytes(c, buffer->staging, buffer->pointer, buffer->size)
-                                : copy_image(c, image);
-    culvi_leave_frame(c->device, pushed);
+    culv_result result = culvi_check_copy(way, call);
+    if (result != CULV_OK || staging == NULL) return result;
+    copy c = {.device = memory->device,
+              .label = label,
+              .stream = stream,
+              .push = way == CULV_COPY_UPLOAD};
+    CULVI_TRY(culvi_enter_any_stream(c.device, label, stream, NULL, &pushed));
+    CUresult r = buffer != NULL ? copy_bytes(&c, staging, buffer->pointer, buffer->size)
+                                : copy_image(&c, image);
+    culvi_leave_frame(c.device, pushed);
     if (r == CUDA_SUCCESS) return CULV_OK;
     /* Its address may have become another context's stream. */
-    CULVI_TRY(culvi_cuda_sticky(r) ? CULV_OK
-                                   : culvi_recheck_stream(c->device, c->label, c->stream));
+    CULVI_TRY(culvi_recheck_stream(c.device, label, stream, r));
     char name[40];
-    culvi_stream_name(c->stream, name);
-    return culvi_fail_cuda(
-        c->device, c->label, r, c->call, CULV_REASON_DRIVER_REFUSED, "%s could not %s", name,
-        c->push ? "push towards the graphics API" : "pull from the graphics API");
+    culvi_stream_name(stream, name);
+    return culvi_fail_cuda(c.device, label, r, c.call, CULV_REASON_DRIVER_REFUSED,
+                           "%s could not %s", name,
+                           c.push ? "push towards the graphics API" : "pull from the graphics API");
 }
 
 culv_result culvi_check_copy(culv_copy way, const char *call)
@@ -232,25 +230,13 @@ culv_result culvi_check_copy(culv_copy way, const char *call)
 culv_result culv_buffer_copy(culv_buffer *buffer, culv_copy way, CUstream stream)
 {
     CULVI_REQUIRE(NULL, buffer);
-    culv_result result = culvi_check_copy(way, __func__);
-    if (result != CULV_OK || buffer->staging == NULL) return result;
-    copy c = {.device = buffer->memory->device,
-              .label = buffer->label,
-              .stream = stream,
-              .push = way == CULV_COPY_UPLOAD};
-    return run(&c, buffer, NULL);
+    return run(buffer->staging, buffer->memory, buffer->label, way, stream, buffer, NULL, __func__);
 }
 
 culv_result culv_image_copy(culv_image *image, culv_copy way, CUstream stream)
 {
     CULVI_REQUIRE(NULL, image);
-    culv_result result = culvi_check_copy(way, __func__);
-    if (result != CULV_OK || image->staging == NULL) return result;
-    copy c = {.device = image->memory->device,
-              .label = image->label,
-              .stream = stream,
-              .push = way == CULV_COPY_UPLOAD};
-    return run(&c, NULL, image);
+    return run(image->staging, image->memory, image->label, way, stream, NULL, image, __func__);
 }
 
 /* A linear field ------------------------------------------------------------------------------- */
@@ -354,7 +340,7 @@ culv_result culv_image_write(culv_image *image, const culv_image_field *field, C
         r = copy_field(&c, &f, &part, image);
     culvi_leave_frame(c.device, pushed);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    CULVI_TRY(culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c.device, c.label, stream));
+    CULVI_TRY(culvi_recheck_stream(c.device, c.label, stream, r));
     return culvi_fail_cuda(c.device, c.label, r, c.call, CULV_REASON_DRIVER_REFUSED,
                            "%" PRIu32 " x %" PRIu32
                            " texels at %#llx could not be copied into the image",

@@ -105,11 +105,8 @@ static culv_result check(culv_device *device, bool imports_live)
 /* The legacy stream tells of captures in all streams but those that do not wait for it. */
 static culv_result check_capture(culv_device *device)
 {
-    culvi_scope scope;
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    CULVI_TRY(culvi_enter(device, &scope, NULL));
-    const CUresult r = culvi_stream_capture(device, NULL, &capture);
-    culvi_leave(device, &scope);
+    CULVI_ANSWER_INSIDE(r, device, NULL, culvi_stream_capture(device, NULL, &capture));
     CULVI_CU_CHECK(device, NULL, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
                    "culv_device_suspend could not ask for captures");
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
@@ -118,33 +115,15 @@ static culv_result check_capture(culv_device *device)
         "culv_device_suspend: a stream of the context is being captured, and its graph would have handles that are given up; end the capture before. Nothing was given up");
 }
 
-/* As cuda/retire.c does, which has no error to tell: cuMemFree waits, and breaks no capture. */
-static culv_result wait_for_work(culv_device *device)
-{
-    culvi_scope scope;
-    culvi_watch watch = {.kind = "device"};
-    CUdeviceptr made = 0;
-    const char *call = "cuMemAlloc";
-    CULVI_TRY(culvi_enter(device, &scope, NULL));
-    CUresult r = CULVI_CU(device, cuMemAlloc, (&made, 1));
-    if (r == CUDA_SUCCESS) {
-        call = "cuMemFree";
-        culvi_watch_begin(device, &watch, device->caps.name);
-        r = CULVI_RELEASE(device, cuMemFree, (made));
-        if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuMemFree, (made));
-        culvi_watch_done(device, &watch);
-    }
-    culvi_leave(device, &scope);
-    return CULVI_CU_RESULT(
-        device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
-        "culv_device_suspend could not wait for the context's work. Nothing was given up");
-}
-
 /* All work of the context, and what was destroyed and waits for it. */
 static culv_result finish_work(culv_device *device)
 {
-    const culv_result result = wait_for_work(device);
-    if (result != CULV_OK) return result;
+    const char *call = NULL;
+    CULVI_ANSWER_INSIDE(r, device, NULL,
+                        culvi_wait_in_context(device, "device", device->caps.name, 0, &call));
+    CULVI_CU_CHECK(
+        device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
+        "culv_device_suspend could not wait for the context's work. Nothing was given up");
     culvi_late_collect(device);
     culvi_wait_and_collect_for(device, NULL, NULL, NULL);
     culvi_mutex_lock(&device->lock);
@@ -202,11 +181,11 @@ culv_result culv_device_suspend(culv_device *device, const culv_suspend_desc *de
     CULVI_REFUSE_IF(
         device->suspended, voice, NULL, CULV_REASON_NOT_READY,
         "culv_device_suspend: the device is suspended already; call culv_device_resume()");
-    culv_result result = check(device, d.imports_live != 0);
-    if (result == CULV_OK) result = check_capture(device);
-    if (result == CULV_OK) result = finish_work(device);
-    if (result == CULV_OK) result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check(device, d.imports_live != 0));
+    CULVI_TRY(check_capture(device));
+    CULVI_TRY(finish_work(device));
+    CULVI_TRY(culvi_enter(device, &scope, NULL));
+    culv_result result = CULV_OK;
     culvi_mutex_lock(&device->lock);
     if (give_up(device)) {
         culvi_streams_forget(device); /* the frame path asks no more of a stream that it knows */

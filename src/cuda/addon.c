@@ -117,8 +117,8 @@ culv_result culv_device_check_stream(culv_device *device, const char *object, CU
     culvi_capture capture;
     char name[40];
     CULVI_REQUIRE(NULL, device);
-    culv_result result = culvi_recheck_stream(device, object, stream);
-    if (result != CULV_OK || uncaptured == NULL) return result;
+    CULVI_TRY(culvi_recheck_stream(device, object, stream, CUDA_SUCCESS));
+    if (uncaptured == NULL) return CULV_OK;
     CUresult r = culvi_stream_capture(device, stream, &capture);
     CULVI_CU_CHECK(device, object, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
                    "the driver could not be asked whether the stream is being captured");

@@ -369,10 +369,11 @@ culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUst
     return enter_stream(device, object, stream, true, green != NULL ? green : &is_green, pushed);
 }
 
-culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream)
+culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream,
+                                 CUresult code)
 {
     bool pushed, green = false;
-    if (is_default(stream)) return CULV_OK;
+    if (is_default(stream) || culvi_cuda_sticky(code)) return CULV_OK;
     atomic_uintptr_t *slots = &device->streams[first_slot(stream)];
     for (int i = 0; i < CULVI_STREAM_WAYS; i++) {
         uintptr_t key = (uintptr_t)stream;

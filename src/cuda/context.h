@@ -52,12 +52,15 @@ void culvi_leave_frame(const culv_device *device, bool pushed);
         (result) = (call);                                                                         \
         culvi_leave((device), &inside_);                                                           \
     } while (0)
-/* Declares `r`, the driver's answer in the device's context; returns if there is no context. */
-#define CULVI_CU_INSIDE(r, device, label, function, arguments)                                     \
+/* Declares `r`, the driver's answer to `call` in the device's context; returns if there is no
+ * context. */
+#define CULVI_ANSWER_INSIDE(r, device, label, call)                                                \
     culvi_scope r##_scope;                                                                         \
     CULVI_TRY(culvi_enter((device), &r##_scope, (label)));                                         \
-    const CUresult r = CULVI_CU(device, function, arguments);                                      \
+    const CUresult r = (call);                                                                     \
     culvi_leave((device), &r##_scope)
+#define CULVI_CU_INSIDE(r, device, label, function, arguments)                                     \
+    CULVI_ANSWER_INSIDE(r, device, label, CULVI_CU(device, function, arguments))
 
 /* The same for objects that go with their context: handles of a lost context must not reach the
  * driver, which would crash on them (measured). */
@@ -130,9 +133,10 @@ culv_result culvi_enter_any_stream(culv_device *device, const char *object, CUst
 /* A stream that shares its hardware queue with no stream that waits, as far as CUDA lets choose:
  * streams of another priority have queues of their own. Of the highest one, or of a middle one. */
 CUresult culvi_stream_create_apart(const culv_device *device, bool middle, CUstream *out);
-/* Checks a stream again after a refusal: by now the handle may belong to another stream than the
- * one that was checked. */
-culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream);
+/* Checks a stream again after a call was refused with `code`: by now the handle may belong to
+ * another stream than the one that was checked. */
+culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream,
+                                 CUresult code);
 
 /* order.c: the order of two streams of one GPU. */
 

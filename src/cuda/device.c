@@ -231,6 +231,15 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     return culvi_cig_note(device);
 }
 
+static void free_device(culv_device *device)
+{
+    culvi_mutex_destroy(&device->orders_lock);
+    culvi_mutex_destroy(&device->rings_lock);
+    culvi_mutex_destroy(&device->lock);
+    culvi_cuda_close(device->cuda);
+    culvi_free(device);
+}
+
 static culv_result open_device(const key *wanted, const culv_device_desc *desc, culv_device **out)
 {
     bool linked = false;
@@ -266,7 +275,7 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     culvi_mutex_init(&device->orders_lock);
     if (!culvi_watch_init(device)) {
         result = culvi_fail_host_memory(&voice, NULL);
-        goto free_device;
+        goto free_it;
     }
     result = read_caps(device, found);
     if (result == CULV_OK) result = take_context(device, d.context);
@@ -292,12 +301,8 @@ release_context:
         (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 end_watch:
     culvi_watch_end(device);
-free_device:
-    culvi_mutex_destroy(&device->orders_lock);
-    culvi_mutex_destroy(&device->rings_lock);
-    culvi_mutex_destroy(&device->lock);
-    culvi_cuda_close(device->cuda);
-    culvi_free(device);
+free_it:
+    free_device(device);
 close_probe:
     culvi_probe_close(&probe);
     return result;
@@ -371,11 +376,7 @@ void culvi_device_unref(culv_device *device)
     culvi_watch_end(device);
     culvi_log(&device->voice, CULV_LOG_INFO, "closed device %d '%s'", (int)device->ordinal,
               device->caps.name);
-    culvi_mutex_destroy(&device->orders_lock);
-    culvi_mutex_destroy(&device->rings_lock);
-    culvi_mutex_destroy(&device->lock);
-    culvi_cuda_close(device->cuda);
-    culvi_free(device);
+    free_device(device);
 }
 
 void culv_device_close(culv_device **device)

@@ -44,13 +44,9 @@ static CUresult create(culv_device *device, const culvi_format *row, CUarray_for
 static culv_result ask(culv_device *device, const char *label, const culvi_format *row,
                        CUarray_format format, uint32_t channels, CUarray *answer)
 {
-    culvi_scope scope;
-    CULVI_TRY(culvi_enter(device, &scope, label));
-    CUresult r = create(device, row, format, channels, answer);
-    culvi_leave(device, &scope);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    *answer = LACKS_IT;
-    if (says_no(r)) return CULV_OK;
+    CULVI_ANSWER_INSIDE(r, device, label, create(device, row, format, channels, answer));
+    if (r != CUDA_SUCCESS) *answer = LACKS_IT;
+    if (r == CUDA_SUCCESS || says_no(r)) return CULV_OK;
     return culvi_fail_cuda(device, label, r, "cuArray3DCreate", CULV_REASON_DRIVER_REFUSED,
                            "the driver could not be asked for the array format of %s", row->name);
 }

@@ -32,8 +32,8 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
 
 static void destroy_event(culv_device *device, culvi_deferred *object)
 {
-    CUresult r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
-    if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
+    CUresult r;
+    CULVI_ASK(r, CULVI_RELEASE(device, cuEventDestroy, (object->event)));
     if (!culvi_cuda_answers(r)) (void)culvi_release_done(device, "cuEventDestroy", r, true);
     object->event = NULL;
 }
@@ -43,16 +43,14 @@ static void destroy_event(culv_device *device, culvi_deferred *object)
 static CUresult record(culv_device *device, culvi_deferred *object, CUstream stream,
                        const char **call)
 {
-    CUresult r =
-        CULVI_CU_AS(*call, device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
-    if (!culvi_cuda_answers(r))
-        r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+    CUresult r;
+    CULVI_ASK(r,
+              CULVI_CU_AS(*call, device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING)));
     if (r != CUDA_SUCCESS) {
         object->event = NULL;
         return r;
     }
-    r = CULVI_CU_AS(*call, device, cuEventRecord, (object->event, stream));
-    if (!culvi_cuda_answers(r)) r = CULVI_CU(device, cuEventRecord, (object->event, stream));
+    CULVI_ASK(r, CULVI_CU_AS(*call, device, cuEventRecord, (object->event, stream)));
     if (r != CUDA_SUCCESS) destroy_event(device, object);
     return r;
 }
@@ -131,10 +129,10 @@ static CUresult wait_for(culv_device *device, const culvi_deferred *object)
 {
     culvi_watch watch = {
         .kind = kind_of(object), .size = object->size, .stream = object->stream, .on_stream = true};
+    CUresult r;
     culvi_watch_begin(device, &watch, object->label);
-    CUresult r = CULVI_CU(device, cuEventSynchronize, (object->event));
     /* Not every driver call waits once more: what one wait did not tell, the next one does. */
-    if (!culvi_cuda_answers(r)) r = CULVI_CU(device, cuEventSynchronize, (object->event));
+    CULVI_ASK(r, CULVI_CU(device, cuEventSynchronize, (object->event)));
     culvi_watch_done(device, &watch);
     return r;
 }
@@ -432,28 +430,14 @@ void culvi_wait_and_collect_for(culv_device *device, const void *holder,
     }
 }
 
-/* "the CUDA half of an object that Culvert made" */
-static bool refuse(const culv_device *device, const char *label, const char *owner_destroy_call,
-                   const char *call, const char *what)
+bool culvi_refuse_owned(const culv_device *device, const char *label, const char *what,
+                        const char *owner_destroy_call, const char *call)
 {
     if (owner_destroy_call == NULL) return false;
     (void)culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
                      "%s: it is %s; %s() destroys both. Nothing was done", call, what,
                      owner_destroy_call);
     return true;
-}
-
-bool culvi_refuse_owned(const culv_device *device, const char *label,
-                        const char *owner_destroy_call, const char *call)
-{
-    return refuse(device, label, owner_destroy_call, call,
-                  "the CUDA half of an object that Culvert made");
-}
-
-bool culvi_refuse_part(const culv_device *device, const char *label, const char *owner_destroy_call,
-                       const char *call)
-{
-    return refuse(device, label, owner_destroy_call, call, "a part of another object");
 }
 
 /* Late ----------------------------------------------------------------------------------------- */
@@ -484,30 +468,36 @@ void culvi_late_prepare(culv_device *device)
     atomic_store(&device->waiter, made);
 }
 
+CUresult culvi_wait_in_context(culv_device *device, const char *kind, const char *label,
+                               uint64_t size, const char **call)
+{
+    CUdeviceptr mine = 0;
+    CUresult r = CUDA_SUCCESS;
+    uint64_t kept = atomic_load(&device->waiter);
+    if (kept > BUSY && atomic_compare_exchange_strong(&device->waiter, &kept, 0))
+        mine = (CUdeviceptr)kept;
+    else
+        CULVI_ASK(r, CULVI_CU_AS(*call, device, cuMemAlloc, (&mine, 1)));
+    if (r != CUDA_SUCCESS) return r;
+    culvi_watch watch = {.kind = kind, .size = size};
+    culvi_watch_begin(device, &watch, label);
+    *call = "cuMemFree";
+    CULVI_ASK(r, CULVI_RELEASE(device, cuMemFree, (mine)));
+    culvi_watch_done(device, &watch);
+    kept = 0;
+    if (r != CUDA_SUCCESS) /* a lost context takes it along; else it is there */
+        (void)atomic_compare_exchange_strong(&device->waiter, &kept, mine);
+    return r;
+}
+
 bool culvi_wait_for_all(culv_device *device, const char *kind, const char *label, uint64_t size)
 {
     culvi_scope scope;
-    CUdeviceptr mine = 0;
-    uint64_t kept = atomic_load(&device->waiter);
-    CUresult r = culvi_enter_quietly(device, &scope);
-    if (!culvi_cuda_answers(r)) r = culvi_enter_quietly(device, &scope);
+    const char *call;
+    CUresult r;
+    CULVI_ASK(r, culvi_enter_quietly(device, &scope));
     if (r != CUDA_SUCCESS) return culvi_cuda_gone(r);
-    if (kept > BUSY && atomic_compare_exchange_strong(&device->waiter, &kept, 0)) {
-        mine = (CUdeviceptr)kept;
-    } else {
-        r = CULVI_CU(device, cuMemAlloc, (&mine, 1));
-        if (!culvi_cuda_answers(r)) r = CULVI_CU(device, cuMemAlloc, (&mine, 1));
-    }
-    if (r == CUDA_SUCCESS) {
-        culvi_watch watch = {.kind = kind, .size = size};
-        culvi_watch_begin(device, &watch, label);
-        r = CULVI_RELEASE(device, cuMemFree, (mine));
-        if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuMemFree, (mine));
-        culvi_watch_done(device, &watch);
-        kept = 0;
-        if (r != CUDA_SUCCESS) /* a lost context takes it along; else it is there */
-            (void)atomic_compare_exchange_strong(&device->waiter, &kept, mine);
-    }
+    r = culvi_wait_in_context(device, kind, label, size, &call);
     culvi_leave(device, &scope);
     return culvi_cuda_answers(r);
 }
@@ -553,8 +543,8 @@ void culvi_late_end(culv_device *device)
     culvi_scope scope;
     const CUdeviceptr made = (CUdeviceptr)atomic_exchange(&device->waiter, 0);
     if (made <= BUSY || culvi_enter_quietly(device, &scope) != CUDA_SUCCESS) return;
-    CUresult r = CULVI_RELEASE(device, cuMemFree, (made));
-    if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuMemFree, (made));
+    CUresult r;
+    CULVI_ASK(r, CULVI_RELEASE(device, cuMemFree, (made)));
     (void)culvi_release_done(device, "cuMemFree", r, true);
     culvi_leave(device, &scope);
 }

@@ -66,11 +66,12 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
             CULVI_RELEASED(device, true, function, arguments)))
 
 /* Whether only the owner of the object gives it up, by `owner_destroy_call` (NULL: it is the
- * caller's own); records OWNED then. For CUDA's half of an object, and for other parts of one. */
-bool culvi_refuse_owned(const culv_device *device, const char *label,
+ * caller's own); records OWNED then. `what` it is: CUDA's half of an object, or another part of
+ * one. */
+bool culvi_refuse_owned(const culv_device *device, const char *label, const char *what,
                         const char *owner_destroy_call, const char *call);
-bool culvi_refuse_part(const culv_device *device, const char *label, const char *owner_destroy_call,
-                       const char *call);
+#define CULVI_CUDA_HALF   "the CUDA half of an object that Culvert made"
+#define CULVI_OTHERS_PART "a part of another object"
 
 /* What goes after all work of the context, because nobody knows which streams use it. */
 
@@ -84,6 +85,9 @@ typedef struct culvi_late {
 void culvi_late_prepare(culv_device *device);
 /* Waits for all work of the context, and breaks no capture. False: the driver refused for now. */
 bool culvi_wait_for_all(culv_device *device, const char *kind, const char *label, uint64_t size);
+/* The same in the device's context: the driver's answer, and to which call. */
+CUresult culvi_wait_in_context(culv_device *device, const char *kind, const char *label,
+                               uint64_t size, const char **call);
 /* Releases an object after all work: in this call, or in a later culvi_late_collect(). `kind`,
  * `label` and `size` are for the log. Call it without locks. */
 void culvi_release_late(culv_device *device, culvi_late *object, const char *kind,
@@ -96,5 +100,11 @@ void culvi_late_end(culv_device *device);
 
 /* Whether an answer settles a call that waits or asks; another refusal may be a single one. */
 bool culvi_cuda_answers(CUresult code);
+/* Makes such a call, once more if the first answer does not. */
+#define CULVI_ASK(r, call)                                                                         \
+    do {                                                                                           \
+        (r) = (call);                                                                              \
+        if (!culvi_cuda_answers(r)) (r) = (call);                                                  \
+    } while (0)
 
 #endif

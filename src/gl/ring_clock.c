@@ -43,10 +43,7 @@ static culv_result ask_fence(const culvi_gl_ring *ring, const culvi_gl_mark *mar
 static culv_result ask_event(const culvi_gl_ring *ring, const culvi_gl_mark *mark, bool *passed)
 {
     culv_device *device = ring->base.graphics->device;
-    culvi_scope scope;
-    CULVI_TRY(culvi_enter(device, &scope, ring->base.label));
-    const CUresult code = CULVI_CU(device, cuEventQuery, (mark->event));
-    culvi_leave(device, &scope);
+    CULVI_CU_INSIDE(code, device, ring->base.label, cuEventQuery, (mark->event));
     *passed = code == CUDA_SUCCESS;
     if (code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY) return CULV_OK;
     return culvi_fail_cuda(device, ring->base.label, code, "cuEventQuery",

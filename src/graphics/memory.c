@@ -63,7 +63,8 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     CULVI_TRY(culvi_memory_import_exported(graphics->device, api->words, &import, way, out));
     (*out)->identity = ask->identity;
     const culvi_source source = {export_again, NULL, graphics, ask->memory, !ask->stays};
-    if (api->exports_again && !graphics->foreign) culvi_memory_set_source(*out, &source);
+    if (api->exports_again && !graphics->foreign)
+        culvi_source_set(graphics->device, &(*out)->source, &source);
     /* The API's own memory, which it exported. */
     (*out)->kind = ask->dedicated ? CULV_MEMORY_KIND_FAST : CULV_MEMORY_KIND_COMPRESSIBLE;
     warn_of_slow(graphics, ask, *out);

@@ -60,7 +60,8 @@ culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, u
  * native memory is made of, go last; the driver keeps others while somebody has them imported. */
 static void unmake(culvi_pair *pair)
 {
-    culvi_memory_set_source(pair->import, NULL); /* what is deferred keeps the import */
+    /* What is deferred keeps the import. */
+    culvi_source_set(pair->import->device, &pair->import->source, NULL);
     if (pair->import->host == NULL) culv_memory_destroy(&pair->import);
     pair->graphics->api->unmake(pair->graphics, &pair->native);
     culv_memory_destroy(&pair->import);

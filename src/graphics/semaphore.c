@@ -37,7 +37,7 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, bo
     const culvi_source source = {export_again, reads ? read_again : NULL, graphics, semaphore,
                                  !stays};
     if (graphics->api->exports_again && !graphics->foreign)
-        culvi_semaphore_set_source(*out, &source);
+        culvi_source_set(graphics->device, &(*out)->source, &source);
     if (!(graphics->across || api->overtaken)) return CULV_OK;
     (*out)->across = graphics->across;
     CULVI_TRY_OR(culvi_semaphore_arrives(*out),
@@ -238,7 +238,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, const CUstream *la
     bool used = culv_semaphore_sharing(cuda) == CULV_SHARING_HOST;
     if (last_use == NULL) culvi_semaphore_pair_settle(pair); /* the API's use is over */
     if (last_use == NULL) culvi_relay_quiesce(cuda);
-    culvi_semaphore_set_source(cuda, NULL);
+    culvi_source_set(cuda->device, &cuda->source, NULL);
     culvi_semaphore_release_or_defer(cuda, last_use);
     if (!used) {
         culvi_wait_note_forget(graphics->device, pair);

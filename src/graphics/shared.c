@@ -18,7 +18,8 @@ culv_result culvi_check_made_by(const culvi_graphics *maker, const culvi_graphic
 static culv_result may_end(culvi_graphics *graphics, const char *label, const char *owner,
                            const char *call)
 {
-    if (culvi_refuse_part(graphics->device, label, owner, call)) return CULV_ERROR_INVALID;
+    if (culvi_refuse_owned(graphics->device, label, CULVI_OTHERS_PART, owner, call))
+        return CULV_ERROR_INVALID;
     return culvi_graphics_may_unmake(graphics, label, call);
 }
 

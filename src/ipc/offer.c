@@ -101,15 +101,15 @@ static void set_data(culvi_ipc_offer *offer, const void *bytes, size_t size)
 static culv_result begin(culv_ipc_server *server, const culv_ipc_info *info, culvi_ipc_offer *out)
 {
     memset(out, 0, sizeof *out);
-    culv_result result = culvi_desc_read(&server->device->voice, &out->info, sizeof out->info, info,
-                                         "culv_ipc_info");
+    CULVI_TRY(culvi_desc_read(&server->device->voice, &out->info, sizeof out->info, info,
+                              "culv_ipc_info"));
     out->info.struct_size = sizeof out->info;
     out->info.dedicated = out->info.dedicated != 0;
     out->info.device = server->device->caps.uuid;
     out->info.handle_type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
     out->info.num_slots = out->info.parts = 0;
     out->info.generation = 0;
-    return result;
+    return CULV_OK;
 }
 
 static culv_result from_vmm(culv_ipc_server *server, const char *call,
@@ -214,10 +214,10 @@ static culv_result from_handle(culv_ipc_server *server, const char *call,
                     &server->device->voice, server->label, CULV_REASON_VALUE,
                     "%s: culv_ipc_info.kind is %d; a handle is a BUFFER, an IMAGE or a SEMAPHORE",
                     call, (int)offer->info.kind);
-    culv_result result = check_handle(server, &offer->info, handle);
-    if (result == CULV_OK) tell_rest(server, &offer->info);
+    CULVI_TRY(check_handle(server, &offer->info, handle));
+    tell_rest(server, &offer->info);
     offer->info.handle_type = handle->type;
-    return result == CULV_OK ? culv_handle_dup(handle, &offer->handle) : result;
+    return culv_handle_dup(handle, &offer->handle);
 }
 
 /* What CUDA shares by itself, as a server offers it (R30, R31) --------------------------------- */
@@ -343,8 +343,8 @@ culv_result culvi_ipc_offer_by(culv_ipc_server *server, const char *call, const 
     const culvi_voice *voice = &server->device->voice;
     if (source.object == NULL && source.kind != CULV_IPC_CUDA_MEMORY)
         return culvi_fail_null(voice, call, "source.object");
-    culv_result result = begin(server, info, &offer);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(begin(server, info, &offer));
+    culv_result result;
     offer.belongs = belongs;
     if (source.kind != CULV_IPC_NONE) offer.info.kind = source.kind;
     switch (source.kind) {

@@ -196,8 +196,8 @@ culv_result culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
 {
     if (allocation == NULL || *allocation == NULL) return CULV_OK;
     const culv_vmm_allocation *mine = *allocation;
-    if (culvi_refuse_part(mine->device, mine->label, mine->owner_destroy_call,
-                          "culv_vmm_allocation_destroy"))
+    if (culvi_refuse_owned(mine->device, mine->label, CULVI_OTHERS_PART, mine->owner_destroy_call,
+                           "culv_vmm_allocation_destroy"))
         return CULV_ERROR_INVALID;
     culvi_vmm_allocation_give_up(allocation);
     return CULV_OK;

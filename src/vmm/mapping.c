@@ -89,7 +89,7 @@ static culv_result map_now(const culvi_vmm_mapping *m, const CUmemAccessDesc *ac
         m->size, m->offset);
     r = CULVI_CU(device, cuMemUnmap, (address, (size_t)m->size));
     if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuMemUnmap, (address, (size_t)m->size));
-    *left = r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r);
+    *left = !culvi_cuda_answers(r);
     return result;
 }
 

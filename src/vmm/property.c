@@ -251,27 +251,20 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     return CULV_OK;
 }
 
-culv_result culvi_vmm_least_granularity(culv_device *device, culv_vmm_location_kind kind,
-                                        int32_t numa_node, uint64_t *out)
-{
-    culv_vmm_allocation_desc desc = culv_vmm_allocation_desc_init(), d;
-    CUmemAllocationProp prop;
-    desc.kind = kind;
-    desc.numa_node = numa_node;
-    culv_result result =
-        culvi_vmm_read_desc(device, &desc, out, "cuMemGetAllocationGranularity", &d, &prop);
-    return result == CULV_OK ? culvi_vmm_granularity_of(device, &d, &prop, out) : result;
-}
-
 culv_result culv_vmm_get_granularity(culv_device *device, const culv_vmm_allocation_desc *desc,
                                      uint64_t *out)
 {
     culv_vmm_allocation_desc d;
     CUmemAllocationProp prop;
-    uint64_t bytes = 0;
-    culv_result result =
-        culvi_vmm_read_desc(device, desc, out, "culv_vmm_get_granularity", &d, &prop);
-    if (result == CULV_OK) result = culvi_vmm_granularity_of(device, &d, &prop, &bytes);
-    if (result == CULV_OK) *out = bytes;
-    return result;
+    CULVI_TRY(culvi_vmm_read_desc(device, desc, out, __func__, &d, &prop));
+    return culvi_vmm_granularity_of(device, &d, &prop, out);
+}
+
+culv_result culvi_vmm_least_granularity(culv_device *device, culv_vmm_location_kind kind,
+                                        int32_t numa_node, uint64_t *out)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.kind = kind;
+    d.numa_node = numa_node;
+    return culv_vmm_get_granularity(device, &d, out);
 }

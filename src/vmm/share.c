@@ -17,7 +17,6 @@ typedef union shareable {
 culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
                                 culv_handle *out)
 {
-    culvi_scope scope;
     shareable made = {0};
     CULVI_REQUIRE_WITH(allocation, &allocation->device->voice, out);
     culv_device *device = allocation->device;
@@ -42,16 +41,12 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
             ? "; set culv_vmm_allocation_desc.fabric, and culv_check_fabric() says why there may be none"
             : "; set its bit in culv_vmm_allocation_desc.handle_types");
     if (allocation->kept.type != CULV_HANDLE_NONE) return culv_handle_dup(&allocation->kept, out);
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
-                          (&made, allocation->handle,
-                           (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
-    culvi_leave(device, &scope);
-    if (r != CUDA_SUCCESS && !fabric && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        result =
-            culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation");
-    if (result != CULV_OK) return result;
+    CULVI_CU_INSIDE(r, device, label, cuMemExportToShareableHandle,
+                    (&made, allocation->handle,
+                     (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
+    if (!culvi_cuda_answers(r) && !fabric)
+        CULVI_TRY(
+            culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation"));
     CULVI_CU_CHECK(device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
                    "%" PRIu64 " bytes could not be exported as %s", allocation->size,
                    culvi_handle_type_name(type));

@@ -140,8 +140,8 @@ static fate settle(block *b, CUstream stream)
     const uint64_t size = culv_vmm_range_size(b->range);
     culvi_watch watch = {.kind = "block", .size = size, .stream = stream, .on_stream = true};
     culvi_capture capture = CULVI_NOT_CAPTURED;
-    CUresult r = culvi_stream_capture(device, stream, &capture);
-    if (!culvi_cuda_answers(r)) r = culvi_stream_capture(device, stream, &capture);
+    CUresult r;
+    CULVI_ASK(r, culvi_stream_capture(device, stream, &capture));
     if (r == CUDA_SUCCESS && capture == CULVI_CAPTURED) {
         const CUgraph graph = graph_of(device, stream);
         culvi_late_prepare(device);
@@ -157,8 +157,7 @@ static fate settle(block *b, CUstream stream)
     if (r == CUDA_SUCCESS && capture == CULVI_WAITS_FOR_CAPTURED) return LATER;
     if (r == CUDA_SUCCESS) {
         culvi_watch_begin(device, &watch, "culv_torch_free");
-        r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
-        if (!culvi_cuda_answers(r)) r = CULVI_RELEASE(device, cuStreamSynchronize, (stream));
+        CULVI_ASK(r, CULVI_RELEASE(device, cuStreamSynchronize, (stream)));
         culvi_watch_done(device, &watch);
     }
     return culvi_cuda_answers(r) ? NOW : LATER;
@@ -169,8 +168,8 @@ static void give_back(block *b, CUstream stream)
     culv_device *device = b->pool->device;
     culvi_scope scope;
     fate what = LATER;
-    CUresult r = culvi_enter_quietly(device, &scope);
-    if (!culvi_cuda_answers(r)) r = culvi_enter_quietly(device, &scope);
+    CUresult r;
+    CULVI_ASK(r, culvi_enter_quietly(device, &scope));
     if (r == CUDA_SUCCESS) {
         what = settle(b, stream);
         culvi_leave(device, &scope);
