@@ -103,9 +103,6 @@ typedef struct culv_vmm_allocation_desc {
      * OPAQUE_FD, or on Windows of OPAQUE_WIN32 or OPAQUE_WIN32_KMT. 0: it cannot be exported. */
     uint32_t handle_types;
     uint32_t usage; /**< Bits of culv_vmm_usage. */
-    /** Nonzero: sizes are rounded up to the granularity that the driver recommends for speed. 0:
-     * they are rounded up to the smallest granularity. (Both are 2 MiB on an H200.) */
-    culv_bool recommended_granularity;
     /** Windows, OPAQUE_WIN32: an OBJECT_ATTRIBUTES with the security descriptor of exported handles
      * (cuda.h, CUmemAllocationProp::win32HandleMetaData). Read during the call. NULL: Culvert's
      * own, which lets the processes of this user in. */
@@ -170,10 +167,10 @@ typedef struct culv_vmm_range_desc {
     size_t struct_size; /**< Set by culv_vmm_range_desc_init(). */
     uint64_t size; /**< Required: size in bytes. Rounded up to the granularity of device memory. */
     uint64_t alignment; /**< In bytes, a power of two. 0: the granularity. */
-    /** A hint: a multiple of the granularity. The driver may choose another address. 0: no hint. */
+    /** Where the range has to be (else ADDRESS): a multiple of the granularity and of `alignment`.
+     * 0: wherever the driver has room. */
     CUdeviceptr address;
-    culv_bool fixed_address; /**< Nonzero: reserve `address` or fail (ADDRESS). */
-    const char *label;       /**< Copied (up to 63 bytes). Default: none. */
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_range_desc;
 
 CULV_INIT(culv_vmm_range_desc)
@@ -258,9 +255,9 @@ CULV_EXPORT culv_result culv_vmm_import(culv_device *device, const culv_vmm_impo
                                         culv_vmm_allocation **out);
 
 /** Reserves addresses. They cost no memory.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: an alignment or a hint), UNSUPPORTED
- * (VMM), OUT_OF_MEMORY (ADDRESS: no such range is free, or not at the fixed address), DRIVER,
- * ASYNC.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE; VALUE: an alignment or an address),
+ * UNSUPPORTED (VMM), OUT_OF_MEMORY (ADDRESS: no such range is free, or not at that address),
+ * DRIVER, ASYNC.
  * Ownership: *out is yours, for culv_vmm_range_destroy().
  * Source: cuda.h, cuMemAddressReserve. */
 CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,

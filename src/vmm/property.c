@@ -194,8 +194,7 @@ static culv_result check_support(const culv_device *device, const culv_vmm_alloc
 
 static uint32_t kind_of(const culv_vmm_allocation_desc *d)
 {
-    return (uint32_t)d->kind | (d->recommended_granularity != 0 ? 4u : 0u) | d->usage << 8 |
-           d->handle_types << 16;
+    return (uint32_t)d->kind | d->usage << 8 | d->handle_types << 16;
 }
 
 /* The device keeps two answers: what grows asks for its addresses' and its memory's each time. */
@@ -218,11 +217,8 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     CULVI_TRY(culvi_enter(device, &scope, d->label));
     culv_result result = check_support(device, d);
     if (result == CULV_OK) {
-        CUresult r =
-            CULVI_CU(device, cuMemGetAllocationGranularity,
-                     (&bytes, prop,
-                      d->recommended_granularity != 0 ? CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
-                                                      : CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+        CUresult r = CULVI_CU(device, cuMemGetAllocationGranularity,
+                              (&bytes, prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
         culv_reason reason = d->kind != CULV_VMM_LOCATION_DEVICE ? CULV_REASON_LOCATION
                              : d->usage != 0                     ? CULV_REASON_USAGE
                              : d->handle_types != 0              ? CULV_REASON_HANDLE_TYPE

@@ -124,11 +124,8 @@ static culv_result check_desc(const culv_device *device, const culv_vmm_range_de
     CULVI_REFUSE_IF((d->alignment & (d->alignment - 1)) != 0, voice, d->label, CULV_REASON_VALUE,
                     "culv_vmm_range_desc.alignment is %" PRIu64 ", which is not a power of two",
                     d->alignment);
-    CULVI_REFUSE_IF(
-        d->fixed_address != 0 && d->address == 0, voice, d->label, CULV_REASON_VALUE,
-        "culv_vmm_range_desc.fixed_address is set, but culv_vmm_range_desc.address is 0");
-    CULVI_REFUSE_IF(d->address % granularity != 0 || (d->fixed_address != 0 && d->alignment != 0 &&
-                                                      d->address % d->alignment != 0),
+    CULVI_REFUSE_IF(d->address % granularity != 0 ||
+                        (d->alignment != 0 && d->address % d->alignment != 0),
                     voice, d->label, CULV_REASON_VALUE,
                     "culv_vmm_range_desc.address is %#" PRIx64 ", which is not a multiple of %s",
                     (uint64_t)d->address,
@@ -151,7 +148,7 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
                                  range->size);
     CULVI_CU_CHECK(device, d->label, r, "cuMemAddressReserve", CULV_REASON_DRIVER_REFUSED,
                    "%" PRIu64 " bytes of addresses could not be reserved", range->size);
-    if (d->fixed_address == 0 || range->base == d->address) return CULV_OK;
+    if (d->address == 0 || range->base == d->address) return CULV_OK;
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
         "%" PRIu64 " bytes of addresses at %#" PRIx64

@@ -22,7 +22,6 @@ static culv_result make_segment(culv_vector *v, CUdeviceptr at, uint64_t offset,
     d.size = size;
     d.alignment = v->granularity;
     d.address = at;
-    d.fixed_address = at != 0;
     d.label = v->label;
     CULVI_TRY_OR(v->home != NULL ? v->home->api->claim(v->home, v->label, size, size,
                                                        &segment->start, &segment->size)

@@ -168,7 +168,6 @@ static culv_result try_address(culv_vk_space *s, uint64_t size, CUdeviceptr addr
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = size;
     d.address = address;
-    d.fixed_address = address != 0;
     d.label = s->label;
     s->attempts++;
     *next = false;

@@ -64,7 +64,6 @@ static void run_with(lib_world *w, CUstream stream)
     TRY_AGAIN(culv_vmm_range_destroy(&exact), exact != NULL);
     exact = POISON(culv_vmm_range);
     r.size = BLOCK;
-    r.fixed_address = 1;
     TRY_AGAIN(culv_vmm_range_create(w->device, &r, &exact), exact == POISON(culv_vmm_range));
     TRY_AGAIN(culv_vmm_range_destroy(&exact), exact != NULL);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();

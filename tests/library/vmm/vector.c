@@ -625,7 +625,6 @@ VECTOR_CASE(extends_in_place)
     others[0] = make_small(s, 3 * s->chunk, &m, true);
     LIB_OK(culv_vmm_range_destroy(&behind));
     rd.size = 6 * s->chunk;
-    rd.fixed_address = 1;
     for (size_t i = 0; v == NULL && i < sizeof others / sizeof others[0]; i++) {
         if (i > 0) others[i] = make_small(s, 3 * s->chunk, &m, true);
         base = culv_vector_pointer(others[i]);
