@@ -154,6 +154,19 @@ culv_result culvi_handle_check(const culvi_voice *voice, const char *label, cons
  * it has some left. */
 culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
                                     const char *what);
+#ifdef _WIN32
+/* The SID of the user of a process (a HANDLE), in `room`. NULL: GetLastError(). */
+typedef struct culvi_user_room {
+    uint64_t bytes[16];
+} culvi_user_room;
+void *culvi_user_of(void *process, culvi_user_room *room);
+/* OBJECT_ATTRIBUTES that let in the processes of this user alone. If the system does not tell the
+ * user, their SecurityDescriptor is NULL, and the process's own default decides. */
+const void *culvi_own_user_attributes(void);
+#else
+#    define culvi_own_user_attributes() NULL
+#endif
+
 /* Describes a handle for messages: "file descriptor 7", "NT handle 0x1c". */
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text);
 /* culvi_handle_lend() that records its failure as an error. */

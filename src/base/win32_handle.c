@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <windows.h>
+#include <winternl.h>
 
 const char *const culvi_handle_duplicate_call = "DuplicateHandle";
 
@@ -129,4 +130,53 @@ uint64_t culvi_page_size(void)
     SYSTEM_INFO info;
     GetSystemInfo(&info);
     return info.dwPageSize;
+}
+
+/* This process's user -------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE <= sizeof(culvi_user_room), "it fits");
+
+void *culvi_user_of(void *process, culvi_user_room *room)
+{
+    HANDLE token = NULL;
+    DWORD size = 0;
+    TOKEN_USER user;
+    if (!OpenProcessToken(process, TOKEN_QUERY, &token)) return NULL;
+    const BOOL read = GetTokenInformation(token, TokenUser, room, sizeof *room, &size);
+    CloseHandle(token);
+    memcpy(&user, room, sizeof user);
+    return read ? user.User.Sid : NULL;
+}
+
+/* One access control entry: all rights for the user that this process runs as. */
+static struct own_user {
+    OBJECT_ATTRIBUTES attributes;
+    SECURITY_DESCRIPTOR descriptor;
+    culvi_user_room user;
+    union {
+        ACL list;
+        unsigned char room[sizeof(ACL) + sizeof(ACCESS_ALLOWED_ACE) + SECURITY_MAX_SID_SIZE];
+    } access;
+} own;
+
+static BOOL CALLBACK make(PINIT_ONCE once, PVOID context, PVOID *out)
+{
+    (void)once;
+    (void)context;
+    (void)out;
+    own.attributes.Length = sizeof own.attributes;
+    PSID user = culvi_user_of(GetCurrentProcess(), &own.user);
+    if (user != NULL && InitializeAcl(&own.access.list, sizeof own.access, ACL_REVISION) &&
+        AddAccessAllowedAce(&own.access.list, ACL_REVISION, GENERIC_ALL, user) &&
+        InitializeSecurityDescriptor(&own.descriptor, SECURITY_DESCRIPTOR_REVISION) &&
+        SetSecurityDescriptorDacl(&own.descriptor, TRUE, &own.access.list, FALSE))
+        own.attributes.SecurityDescriptor = &own.descriptor;
+    return TRUE;
+}
+
+const void *culvi_own_user_attributes(void)
+{
+    static INIT_ONCE once = INIT_ONCE_STATIC_INIT;
+    InitOnceExecuteOnce(&once, make, NULL, NULL);
+    return &own.attributes;
 }

@@ -142,8 +142,8 @@ static void add_object(culvi_text *text, const culvi_watch *watch)
 
 static void tell(culv_device *device, const culvi_watch *watch, uint64_t now)
 {
-    char data[1500] = "", stream[40];
-    culvi_text text = {data, sizeof data, 0};
+    char stream[40];
+    CULVI_TEXT(text, 1500);
     add_object(&text, watch);
     culvi_text_add(&text, ": %s has waited for %" PRIu64 " s. ", watch->deed,
                    (now - watch->begun) / SECOND);
@@ -165,7 +165,7 @@ static void tell(culv_device *device, const culvi_watch *watch, uint64_t now)
     culvi_text_add(
         &text,
         ". Submit what signals before you destroy, or pass the stream of the last use, and the call does not wait");
-    culvi_log(&device->voice, CULV_LOG_WARNING, "%s", data);
+    culvi_log(&device->voice, CULV_LOG_WARNING, "%s", text.data);
 }
 
 /* The log's callback is called under the watch's lock, which nobody holds while he waits. */

@@ -154,8 +154,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
     if (io != CULVI_IPC_DONE && io != CULVI_IPC_GONE)
         return over(client, call, CULV_REASON_IPC_GONE, "the question could not be sent");
     for (bool late = false;;) {
-        char text[160] = "";
-        culvi_text why = {text, sizeof text, 0};
+        CULVI_TEXT(why, 160);
         io = read_answer(client, question, reply, got, &why);
         switch (io) {
         case CULVI_IPC_DONE:
@@ -167,7 +166,7 @@ culv_result culvi_ipc_ask(culv_ipc_client *client, const char *call, culvi_ipc_m
                 voice, client->label, CULV_ERROR_INVALID, CULV_REASON_OS,
                 "%s: the server's handles cannot be taken: this process has none left; %s", call,
                 culvi_handle_left_advice);
-        case CULVI_IPC_BAD: return over(client, call, CULV_REASON_IPC_PROTOCOL, text);
+        case CULVI_IPC_BAD: return over(client, call, CULV_REASON_IPC_PROTOCOL, why.data);
         case CULVI_IPC_OS: return refused(client, call, culvi_ipc_receive_call);
         case CULVI_IPC_GONE:
         case CULVI_IPC_CROWDED:
@@ -195,15 +194,14 @@ bool culvi_ipc_look(culv_ipc_client *client)
     for (int i = 0; i < MOST && client->channel != CULVI_IPC_NO_CHANNEL; i++) {
         culvi_ipc_message m;
         culvi_ipc_native fds[CULVI_IPC_FDS];
-        char text[160] = "";
-        culvi_text why = {text, sizeof text, 0};
+        CULVI_TEXT(why, 160);
         switch (culvi_ipc_receive(client->channel, true, &m, fds, &why)) {
         case CULVI_IPC_DONE: culvi_ipc_close_fds(fds, m.fds); continue; /* a wake, or late */
         case CULVI_IPC_NO_FD: culvi_sleep_ms(1); return true;           /* it stays readable */
         case CULVI_IPC_LATER:
         case CULVI_IPC_CROWDED:
         case CULVI_IPC_SHUT: return true;
-        case CULVI_IPC_BAD: end(client, text); return false;
+        case CULVI_IPC_BAD: end(client, why.data); return false;
         case CULVI_IPC_GONE: end(client, "the server has ended, or has closed it"); return false;
         case CULVI_IPC_OS:
             end(client, "the system refuses to this process to receive from it");

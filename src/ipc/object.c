@@ -78,8 +78,7 @@ static culv_result check_owner(const culv_ipc_object *object, const char *what)
     const culvi_voice *voice = &object->device->voice;
     const char *call;
     int ordinal;
-    char gpu[40] = "";
-    culvi_text t = {gpu, sizeof gpu, 0};
+    CULVI_TEXT(gpu, 40);
     if (object->server_pid == culvi_ipc_this_process())
         return culvi_fail(
             voice, object->info.name, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED,
@@ -90,11 +89,11 @@ static culv_result check_owner(const culv_ipc_object *object, const char *what)
         culvi_device_find(object->device, &object->info.device, &ordinal, &call) != CUDA_SUCCESS ||
         ordinal >= 0)
         return CULV_OK;
-    culvi_text_add_uuid(&t, &object->info.device);
+    culvi_text_add_uuid(&gpu, &object->info.device);
     return culvi_fail(
         voice, object->info.name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the %s is on the GPU %s, which this process does not see; look at CUDA_VISIBLE_DEVICES, or give this container that GPU",
-        what, gpu);
+        what, gpu.data);
 }
 
 /* The driver has said no, and its words do not tell these apart. */

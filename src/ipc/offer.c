@@ -38,10 +38,9 @@ static bool make_room(culv_ipc_server *server)
 static culv_result add(culv_ipc_server *server, const char *call, const culvi_ipc_offer *offer)
 {
     const culvi_voice *voice = &server->device->voice;
-    char text[192] = "";
-    culvi_text why = {text, sizeof text, 0};
+    CULVI_TEXT(why, 192);
     CULVI_REFUSE_IF(!culvi_ipc_info_good(&offer->info, &why), voice, server->label,
-                    CULV_REASON_VALUE, "%s: culv_ipc_info: %s", call, text);
+                    CULV_REASON_VALUE, "%s: culv_ipc_info: %s", call, why.data);
     const culvi_ipc_offer *other = culvi_ipc_offer_find(server, offer->info.name);
     if (other != NULL)
         return culvi_fail(voice, server->label, CULV_ERROR_BUSY, CULV_REASON_IPC_NAME,

@@ -241,19 +241,6 @@ void culvi_ipc_close_own(const int *fds, size_t count)
         if (fds[i] >= 0) close(fds[i]);
 }
 
-/* The descriptors of a message that was looked at. */
-static size_t peeked(struct msghdr *header, int *fds)
-{
-    size_t count = 0;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-        const size_t size = c->cmsg_len - CMSG_LEN(0);
-        memcpy(fds + count, CMSG_DATA(c), size);
-        count += size / sizeof *fds;
-    }
-    return count;
-}
-
 /* Whether nothing is left in the queue of a socket to which nobody can write any more, but what is
  * harmless. An empty packet looks like the end, but has its sender's name besides. A long queue
  * takes its time, which is not the caller's. */
@@ -277,7 +264,8 @@ static bool emptied(int fd)
         const ssize_t got = recvmsg(fd, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
         if (got < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
         if (got < 0 || (got == 0 && header.msg_controllen == 0)) return true;
-        const size_t count = peeked(&header, fds);
+        bool odd; /* its sender's name is */
+        const size_t count = culvi_ipc_fds_of(&header, fds, MOST_FDS, &odd);
         bool good = (header.msg_flags & MSG_CTRUNC) == 0;
         for (size_t k = 0; k < count && good; k++)
             good = harmless(fds[k]);

@@ -294,17 +294,17 @@ culvi_ipc_io culvi_ipc_send(int fd, const culvi_ipc_message *message, const int 
     }
 }
 
-/* All descriptors of a message. A second control message would be no message of ours. */
-static size_t take_fds(struct msghdr *header, int fds[CULVI_IPC_FDS], bool *odd)
+size_t culvi_ipc_fds_of(struct msghdr *header, int *fds, size_t most, bool *odd)
 {
     size_t count = 0;
+    *odd = false;
     for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
         if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) {
             *odd = true;
             continue;
         }
         const size_t size = c->cmsg_len - CMSG_LEN(0);
-        for (size_t at = 0; at + sizeof(int) <= size && count < CULVI_IPC_FDS; at += sizeof(int))
+        for (size_t at = 0; at + sizeof(int) <= size && count < most; at += sizeof(int))
             memcpy(&fds[count++], CMSG_DATA(c) + at, sizeof(int));
     }
     return count;
@@ -337,19 +337,19 @@ culvi_ipc_io culvi_ipc_receive(int fd, bool answer, culvi_ipc_message *out, int 
                             .msg_iovlen = 1,
                             .msg_control = with.bytes,
                             .msg_controllen = sizeof with.bytes};
-    bool odd = false, good = false;
+    bool odd, good = false;
     memset(&with, 0, sizeof with);
     const ssize_t got = look(fd, &header);
     if (got < 0)
         return errno == EAGAIN       ? CULVI_IPC_LATER
                : errno == ECONNRESET ? CULVI_IPC_GONE
                                      : CULVI_IPC_OS;
-    const size_t count = take_fds(&header, fds, &odd);
+    const size_t count = culvi_ipc_fds_of(&header, fds, CULVI_IPC_FDS, &odd);
     const bool cut = (header.msg_flags & MSG_CTRUNC) != 0;
     const int left = cut ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     culvi_ipc_io io = CULVI_IPC_BAD;
-    /* A packet without bytes and the end of a connection look the same, and neither is a
-     * message. */
+    /* A packet without bytes and the end of a connection look the same, and neither is a message.
+     * Nor is one with a second control message. */
     if (got == 0)
         io = CULVI_IPC_GONE;
     else if (cut && left < 0 && count < CULVI_IPC_FDS)

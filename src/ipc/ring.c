@@ -302,16 +302,15 @@ static culv_result refuse(const culvi_ipc_ring *ring, culv_result class, culv_re
 static culv_result same_gpu(const culvi_ipc_ring *ring, const culv_uuid *consumers)
 {
     const culv_uuid *own = &ring->server->device->caps.uuid;
-    char text[100] = "";
-    culvi_text t = {text, sizeof text, 0};
+    CULVI_TEXT(text, 100);
     if (!culvi_uuid_given(consumers) || culvi_uuid_equal(consumers, own)) return CULV_OK;
-    culvi_text_add_uuid(&t, consumers);
-    culvi_text_add(&t, ", and the ring's is ");
-    culvi_text_add_uuid(&t, own);
+    culvi_text_add_uuid(&text, consumers);
+    culvi_text_add(&text, ", and the ring's is ");
+    culvi_text_add_uuid(&text, own);
     return culvi_fail(
         culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the consumer's timelines are of the GPU %s. No driver carries them to another GPU; join the ring '%s' without timelines",
-        text, ring->name);
+        text.data, ring->name);
 }
 
 /* A place for a consumer; NULL: none. Whoever has joined and does not begin to live makes room,

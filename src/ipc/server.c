@@ -360,8 +360,7 @@ static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
                 : "the server lets no handles in: too many that others sent are still to be closed; join again later");
         return;
     }
-    char text[128] = "";
-    culvi_text why = {text, sizeof text, 0};
+    CULVI_TEXT(why, 128);
     const culvi_ipc_io good = culvi_ipc_handles_good(fds, question->fds, false, &why);
     if (good != CULVI_IPC_DONE) {
         culvi_ipc_refuse(
@@ -369,7 +368,7 @@ static void join(culv_ipc_server *server, culvi_ipc_link *link, const culvi_ipc_
             good == CULVI_IPC_OS ? CULV_REASON_OS : CULV_REASON_HANDLE_KIND,
             good == CULVI_IPC_OS
                 ? "the server's process may not look at file descriptors (statx; a seccomp filter?)"
-                : text);
+                : why.data);
         return;
     }
     culvi_attempt_begin(); /* a client can ask for what fails as often as it likes */
@@ -417,8 +416,7 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
            culvi_ipc_link_may_ask(server, link)) {
         culvi_ipc_message m;
         culvi_ipc_native fds[CULVI_IPC_FDS];
-        char text[192] = "";
-        culvi_text why = {text, sizeof text, 0};
+        CULVI_TEXT(why, 192);
         culvi_text_add(&why, "sent what is no message: ");
         switch (culvi_ipc_receive(link->channel, false, &m, fds, &why)) {
         case CULVI_IPC_DONE:
@@ -429,19 +427,19 @@ static uint32_t read_link(culv_ipc_server *server, culvi_ipc_link *link)
         case CULVI_IPC_LATER:
         case CULVI_IPC_CROWDED: return done;
         case CULVI_IPC_GONE: culvi_ipc_link_drop(server, link, NULL); return done + 1;
-        case CULVI_IPC_BAD: culvi_ipc_link_drop(server, link, text); return done + 1;
+        case CULVI_IPC_BAD: culvi_ipc_link_drop(server, link, why.data); return done + 1;
         case CULVI_IPC_NO_FD:
         case CULVI_IPC_SHUT:
             culvi_ipc_link_drop(server, link, "sent what could not be taken: no handle is left");
             return done + 1;
         case CULVI_IPC_OS: {
             const int error = culvi_ipc_os_error();
-            why = (culvi_text){text, sizeof text, 0};
+            why.length = 0;
             culvi_text_add(
                 &why,
                 "could not be read: the system refuses %s to this process (%d); a filter on it (seccomp) may forbid it",
                 culvi_ipc_receive_call, error);
-            culvi_ipc_link_drop(server, link, text);
+            culvi_ipc_link_drop(server, link, why.data);
             return done + 1;
         }
         }

@@ -3,6 +3,8 @@
  * connections. One event is set whenever a read or the listening is over; then all are asked. */
 #include "ipc/win32_pipe.h"
 
+#include <winternl.h>
+
 struct culvi_ipc_door {
     wchar_t name[CULVI_IPC_PIPE_NAME];
     HANDLE event;
@@ -10,30 +12,6 @@ struct culvi_ipc_door {
     culvi_ipc_pipe *set[CULV_IPC_MAX_CLIENTS];
     uint32_t turn; /* who is asked first: nobody is left out for others */
 };
-
-/* Only this user may open the pipe. The system's default lets everybody read it. */
-typedef struct own_user {
-    SECURITY_ATTRIBUTES attributes;
-    SECURITY_DESCRIPTOR descriptor;
-    culvi_ipc_sid sid;
-    union {
-        ACL list;
-        unsigned char room[sizeof(ACL) + sizeof(ACCESS_ALLOWED_ACE) + SECURITY_MAX_SID_SIZE];
-    } access;
-} own_user;
-
-static bool describe(own_user *own)
-{
-    memset(own, 0, sizeof *own);
-    own->attributes.nLength = sizeof own->attributes;
-    own->attributes.lpSecurityDescriptor = &own->descriptor;
-    return culvi_ipc_sid_read(GetCurrentProcess(), &own->sid) &&
-           InitializeAcl(&own->access.list, sizeof own->access, ACL_REVISION) &&
-           AddAccessAllowedAce(&own->access.list, ACL_REVISION, FILE_ALL_ACCESS,
-                               own->sid.token.user.User.Sid) &&
-           InitializeSecurityDescriptor(&own->descriptor, SECURITY_DESCRIPTOR_REVISION) &&
-           SetSecurityDescriptorDacl(&own->descriptor, TRUE, &own->access.list, FALSE);
-}
 
 /* Begins to listen. What becomes of it at once is asked for like what becomes of it later. */
 static bool begin(culvi_ipc_pipe *p)
@@ -59,7 +37,9 @@ static bool taken(const wchar_t *name)
 /* An instance that listens. NULL: GetLastError(). */
 static culvi_ipc_pipe *make(culvi_ipc_door *door, bool first)
 {
-    own_user own;
+    /* Only this user may open the pipe. The system's default lets everybody read it. */
+    const OBJECT_ATTRIBUTES *own = culvi_own_user_attributes();
+    SECURITY_ATTRIBUTES access = {sizeof access, own->SecurityDescriptor, FALSE};
     culvi_ipc_pipe *p = culvi_alloc(sizeof *p);
     if (p == NULL) {
         SetLastError(ERROR_NOT_ENOUGH_MEMORY);
@@ -72,14 +52,15 @@ static culvi_ipc_pipe *make(culvi_ipc_door *door, bool first)
         SetLastError(ERROR_PIPE_BUSY);
         return NULL;
     }
-    p->pipe = !describe(&own) ? INVALID_HANDLE_VALUE
-                              : CreateNamedPipeW(door->name,
-                                                 PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED |
-                                                     (first ? FILE_FLAG_FIRST_PIPE_INSTANCE : 0),
-                                                 PIPE_TYPE_MESSAGE | PIPE_READMODE_MESSAGE |
-                                                     PIPE_WAIT | PIPE_REJECT_REMOTE_CLIENTS,
-                                                 PIPE_UNLIMITED_INSTANCES, CULVI_IPC_PIPE_ROOM,
-                                                 CULVI_IPC_PIPE_ROOM, 0, &own.attributes);
+    p->pipe = access.lpSecurityDescriptor == NULL
+                  ? INVALID_HANDLE_VALUE
+                  : CreateNamedPipeW(door->name,
+                                     PIPE_ACCESS_DUPLEX | FILE_FLAG_OVERLAPPED |
+                                         (first ? FILE_FLAG_FIRST_PIPE_INSTANCE : 0),
+                                     PIPE_TYPE_MESSAGE | PIPE_READMODE_MESSAGE | PIPE_WAIT |
+                                         PIPE_REJECT_REMOTE_CLIENTS,
+                                     PIPE_UNLIMITED_INSTANCES, CULVI_IPC_PIPE_ROOM,
+                                     CULVI_IPC_PIPE_ROOM, 0, &access);
     if (p->pipe != INVALID_HANDLE_VALUE && begin(p)) return p;
     const DWORD error = GetLastError();
     if (p->pipe != INVALID_HANDLE_VALUE) CloseHandle(p->pipe);

@@ -2,23 +2,23 @@
 /* Handles of other processes, by DuplicateHandle. */
 #include "ipc/win32_pipe.h"
 
-/* When it started, and whether it still runs. A process that has ended keeps its number while
- * somebody has a handle of it. False: GetLastError(). */
-static bool ask(HANDLE process, uint64_t *started, bool *runs)
-{
-    FILETIME begin, end, kernel, user;
-    DWORD code = 0;
-    if (!GetProcessTimes(process, &begin, &end, &kernel, &user)) return false;
-    if (!GetExitCodeProcess(process, &code)) return false;
-    *started = (uint64_t)begin.dwHighDateTime << 32 | begin.dwLowDateTime;
-    *runs = code == STILL_ACTIVE;
-    return true;
-}
-
 static culv_result gone(int32_t pid, int error, const char *what)
 {
     return culvi_fail_native(NULL, NULL, CULV_ERROR_ASYNC, CULV_REASON_IPC_GONE, CULV_NATIVE_OS,
                              error, "OpenProcess", "process %d %s", (int)pid, what);
+}
+
+/* When it started. A process that has ended keeps its number while somebody has a handle of it. */
+static culv_result ask(HANDLE process, int32_t pid, uint64_t *started)
+{
+    FILETIME begin, end, kernel, user;
+    DWORD code = 0;
+    if (!GetProcessTimes(process, &begin, &end, &kernel, &user) ||
+        !GetExitCodeProcess(process, &code))
+        return culvi_fail_os(NULL, NULL, (int)GetLastError(), "GetProcessTimes",
+                             "process %d cannot be asked", (int)pid);
+    *started = (uint64_t)begin.dwHighDateTime << 32 | begin.dwLowDateTime;
+    return code == STILL_ACTIVE ? CULV_OK : gone(pid, 0, "has ended");
 }
 
 static culv_result open_process(int32_t pid, DWORD rights, HANDLE *out)
@@ -39,11 +39,7 @@ static culv_result check_process(const culv_ipc_fetch_desc *d, const culvi_ipc_u
 {
     uint64_t started = 0;
     uint32_t user = UINT32_MAX;
-    bool runs = false;
-    if (!ask(process, &started, &runs))
-        return culvi_fail_os(NULL, NULL, (int)GetLastError(), "GetProcessTimes",
-                             "process %d cannot be asked", (int)d->pid);
-    if (!runs) return gone(d->pid, 0, "has ended");
+    CULVI_TRY(ask(process, d->pid, &started));
     if (d->started != 0 && d->started != started)
         return gone(
             d->pid, 0,
@@ -72,16 +68,10 @@ culv_result culv_ipc_process_get_start(int32_t pid, uint64_t *out)
 {
     HANDLE process = NULL;
     uint64_t started = 0;
-    bool runs = false;
     CULVI_REQUIRE(NULL, out);
     if (pid == 0) pid = culvi_ipc_this_process();
-    culv_result result = open_process(pid, 0, &process);
-    if (result != CULV_OK) return result;
-    if (!ask(process, &started, &runs))
-        result = culvi_fail_os(NULL, NULL, (int)GetLastError(), "GetProcessTimes",
-                               "process %d cannot be asked", (int)pid);
-    else if (!runs)
-        result = gone(pid, 0, "has ended");
+    CULVI_TRY(open_process(pid, 0, &process));
+    culv_result result = ask(process, pid, &started);
     CloseHandle(process);
     if (result == CULV_OK) *out = started;
     return result;

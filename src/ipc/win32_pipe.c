@@ -10,23 +10,13 @@ _Static_assert(sizeof(culvi_ipc_native) == sizeof(HANDLE), "a HANDLE");
 
 /* Who ------------------------------------------------------------------------------------------ */
 
-bool culvi_ipc_sid_read(HANDLE process, culvi_ipc_sid *out)
-{
-    HANDLE token = NULL;
-    DWORD size = 0;
-    if (!OpenProcessToken(process, TOKEN_QUERY, &token)) return false;
-    const BOOL read = GetTokenInformation(token, TokenUser, &out->token, sizeof out->token, &size);
-    CloseHandle(token);
-    return read != FALSE;
-}
-
 bool culvi_ipc_process_user(HANDLE process, uint32_t *user)
 {
-    culvi_ipc_sid mine, theirs;
-    if (!culvi_ipc_sid_read(GetCurrentProcess(), &mine) || !culvi_ipc_sid_read(process, &theirs))
-        return false;
-    PSID sid = theirs.token.user.User.Sid;
-    if (EqualSid(mine.token.user.User.Sid, sid)) {
+    culvi_user_room rooms[2];
+    PSID mine = culvi_user_of(GetCurrentProcess(), &rooms[0]);
+    PSID sid = culvi_user_of(process, &rooms[1]);
+    if (mine == NULL || sid == NULL) return false;
+    if (EqualSid(mine, sid)) {
         *user = 0;
         return true;
     }
@@ -55,6 +45,12 @@ static bool was_there(const culvi_ipc_pipe *p)
            CompareFileTime(&begin, &p->since) <= 0;
 }
 
+static bool other_end(const culvi_ipc_pipe *p, ULONG *id)
+{
+    return (p->server ? GetNamedPipeClientProcessId(p->pipe, id)
+                      : GetNamedPipeServerProcessId(p->pipe, id)) != FALSE;
+}
+
 /* Who has the other end: its process, opened. False: it is not known. The number may be another
  * process's once that one has ended, so the pipe is asked last: it broke then. A server may also
  * have turned this client away, and lives. */
@@ -63,9 +59,7 @@ static bool meet(culvi_ipc_pipe *p)
     ULONG id = 0;
     DWORD waiting = 0;
     if (p->process != NULL) return true;
-    if (!(p->server ? GetNamedPipeClientProcessId(p->pipe, &id)
-                    : GetNamedPipeServerProcessId(p->pipe, &id)))
-        return false;
+    if (!other_end(p, &id)) return false;
     p->process =
         OpenProcess(PROCESS_DUP_HANDLE | PROCESS_QUERY_LIMITED_INFORMATION, FALSE, (DWORD)id);
     if (p->process == NULL) return false;
@@ -75,9 +69,7 @@ static bool meet(culvi_ipc_pipe *p)
 bool culvi_ipc_peer(culvi_ipc_channel channel, uint32_t *user, int32_t *pid)
 {
     ULONG id = 0;
-    if (!(channel->server ? GetNamedPipeClientProcessId(channel->pipe, &id)
-                          : GetNamedPipeServerProcessId(channel->pipe, &id)))
-        return false;
+    if (!other_end(channel, &id)) return false;
     *pid = (int32_t)id;
     *user = UINT32_MAX;
     /* A process that may not be opened is somebody else's, or has more rights. */

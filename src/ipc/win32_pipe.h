@@ -45,13 +45,6 @@ DWORD culvi_ipc_milliseconds(uint64_t until);
 
 /* The user of a process: 0 for this one's. False: the system does not tell. */
 bool culvi_ipc_process_user(HANDLE process, uint32_t *user);
-typedef struct culvi_ipc_sid {
-    union {
-        TOKEN_USER user;
-        unsigned char room[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
-    } token;
-} culvi_ipc_sid;
-bool culvi_ipc_sid_read(HANDLE process, culvi_ipc_sid *out);
 
 /* Another handle of this process's for what `process` has by that number. False: GetLastError(). */
 bool culvi_ipc_pull(HANDLE process, uint64_t number, HANDLE *out);

@@ -136,7 +136,7 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
     prop->location.id = d->kind == CULV_VMM_LOCATION_DEVICE ? device->ordinal : d->numa_node;
     if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
         const void *attributes =
-            d->object_attributes != NULL ? d->object_attributes : culvi_vmm_object_attributes();
+            d->object_attributes != NULL ? d->object_attributes : culvi_own_user_attributes();
         memcpy(&prop->win32HandleMetaData, &attributes,
                sizeof attributes); /* read by the driver alone */
     }

@@ -103,15 +103,14 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
                    "the GPU that the allocation lies on could not be looked for");
     allocation->uuid = d->exporter;
     if (reaches) return CULV_OK;
-    char buffer[64] = "";
-    culvi_text text = {buffer, sizeof buffer, 0};
+    CULVI_TEXT(text, 64);
     culvi_text_add_uuid(&text, &d->exporter);
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         allocation->owner < 0
             ? "the exporter's GPU is said to be %s, and no CUDA device that this process sees has that UUID (CUDA_VISIBLE_DEVICES?); '%s' has another one"
             : "the exporter's GPU is said to be %s, a GPU whose memory '%s' does not reach (cuDeviceCanAccessPeer says so)",
-        buffer, device->caps.name);
+        text.data, device->caps.name);
 }
 
 /* Where an import lies is told; how large it is is not. */

@@ -15,14 +15,6 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
 culv_result culvi_vmm_import_exported(culv_device *device, const culv_vmm_import_desc *d,
                                       culv_vmm_allocation **out);
 
-/* The value of CUmemAllocationProp::win32HandleMetaData when the caller gave none; NULL where it
- * must be zero. */
-#ifdef _WIN32
-const void *culvi_vmm_object_attributes(void);
-#else
-#    define culvi_vmm_object_attributes() NULL
-#endif
-
 enum { CULVI_FABRIC = 8 }; /* CU_MEM_HANDLE_TYPE_FABRIC; cuda.h has it from 12.3 on */
 
 /* What d->fabric asks for: adds the handle type to both where it works. */
