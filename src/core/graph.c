@@ -178,17 +178,16 @@ culv_result culv_graph_exec_set_node(CUgraphExec exec, CUgraphNode node, culv_gr
     CULVI_REQUIRE_IN(NULL, SET, node);
     CULVI_TRY(begin(points, count, use, SET, &params, &scope));
     culv_device *device = points[0].semaphore->device;
-    culv_result result = CULV_OK;
     const char *call = NULL;
     CUresult r = use == CULV_GRAPH_SIGNAL
                      ? CULVI_CU_AS(call, device, cuGraphExecExternalSemaphoresSignalNodeSetParams,
                                    (exec, node, &params.signals))
                      : CULVI_CU_AS(call, device, cuGraphExecExternalSemaphoresWaitNodeSetParams,
                                    (exec, node, &params.waits));
-    if (r != CUDA_SUCCESS) result = fail_set(device, points[0].semaphore->label, r, count, call);
     culvi_leave(device, &scope);
-    if (result == CULV_OK && use == CULV_GRAPH_SIGNAL) promise(points, count);
-    return result;
+    if (r != CUDA_SUCCESS) return fail_set(device, points[0].semaphore->label, r, count, call);
+    if (use == CULV_GRAPH_SIGNAL) promise(points, count);
+    return CULV_OK;
 }
 
 /* One that there is no room for is counted alone. */

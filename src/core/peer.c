@@ -49,8 +49,7 @@ static culv_result copy(const probe *p, kind what, const side *from)
                        : what == READ ? "cuMemcpyDtoHAsync"
                                       : "cuMemcpyPeerAsync";
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, p->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, p->label));
     CUresult r;
     if (what == WRITE)
         r = CULVI_CU(device, cuMemcpyHtoDAsync,
@@ -63,9 +62,8 @@ static culv_result copy(const probe *p, kind what, const side *from)
                      (to->device->probe, to->device->context, from->device->probe,
                       from->device->context, PROBE_BYTES, runs->stream));
     if (r == CUDA_SUCCESS) r = CULVI_CU_AS(call, device, cuStreamSynchronize, (runs->stream));
-    if (r != CUDA_SUCCESS) result = fail(p, device, r, call);
     culvi_leave(device, &scope);
-    return result;
+    return r == CUDA_SUCCESS ? CULV_OK : fail(p, device, r, call);
 }
 
 static void fill(const probe *p, uint32_t seed)
@@ -101,8 +99,7 @@ static culv_result open_side(const probe *p, side *s)
 {
     culv_device *device = s->device;
     culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, p->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, p->label));
     const char *call = "cuMemAlloc";
     CUresult r = device->probe == 0 ? CULVI_CU(device, cuMemAlloc, (&device->probe, PROBE_BYTES))
                                     : CUDA_SUCCESS;
@@ -112,9 +109,8 @@ static culv_result open_side(const probe *p, side *s)
         r = CULVI_CU_AS(call, device, cuStreamCreate, (&s->stream, CU_STREAM_NON_BLOCKING));
         if (r != CUDA_SUCCESS) s->stream = NULL;
     }
-    if (r != CUDA_SUCCESS) result = fail(p, device, r, call);
     culvi_leave(device, &scope);
-    return result;
+    return r == CUDA_SUCCESS ? CULV_OK : fail(p, device, r, call);
 }
 
 /* Everything twice from here on: what is refused once would stay with the context. A copy may be

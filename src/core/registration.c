@@ -256,6 +256,7 @@ typedef struct batch {
     CUstream stream;
     const char *call;
     bool asks_caller; /* one of them does */
+    bool has_image;   /* one of them is one */
     CUgraphicsResource *resources;
 } batch;
 
@@ -283,12 +284,14 @@ static culv_result check_together(batch *b)
     const culv_registration *first = b->list[0];
     b->device = first->device;
     b->asks_caller = first->asks_caller;
+    b->has_image = first->image != NULL;
     for (uint32_t i = 1; i < b->count; i++) {
         const culv_registration *r = b->list[i];
         if (r == NULL || r->registrar != first->registrar || r->attachment != first->attachment ||
             r->device != b->device)
             return fail_apart(b, i);
         b->asks_caller = b->asks_caller || r->asks_caller;
+        b->has_image = b->has_image || r->image != NULL;
     }
     return CULV_OK;
 }
@@ -408,14 +411,6 @@ static culv_result turn_relaxed(const batch *b, bool map, bool *done)
     return result;
 }
 
-static bool has_image(const batch *b)
-{
-    uint32_t i = 0;
-    while (i < b->count && b->list[i]->image == NULL)
-        i++;
-    return i < b->count;
-}
-
 static culv_result take_turn(const batch *b, bool map)
 {
     bool pushed = false, done = false;
@@ -423,7 +418,7 @@ static culv_result take_turn(const batch *b, bool map)
     culv_result result = culvi_enter_stream(b->device, label_of(b->list[0]), b->stream, &pushed);
     if (result == CULV_OK) {
         if (b->asks_caller) result = check_stream(b);
-        if (result == CULV_OK && has_image(b))
+        if (result == CULV_OK && b->has_image)
             result = turn_relaxed(b, map, &done);
         else if (result == CULV_OK)
             result = map ? map_all(b, &done) : unmap_all(b, &done);
@@ -440,15 +435,14 @@ static culv_result turn(culv_registration *const *list, uint32_t count, CUstream
     CUgraphicsResource few[FEW]; /* nobody clears them */
     batch b = {.list = list, .count = count, .stream = stream, .call = call, .resources = few};
     if (count == 0) return CULV_OK;
-    culv_result result = check_together(&b);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(check_together(&b));
     const culvi_registrar *registrar = list[0]->registrar;
-    if (registrar->check != NULL) result = registrar->check(list, count, b.asks_caller, map, call);
-    if (result != CULV_OK) return result;
+    if (registrar->check != NULL)
+        CULVI_TRY(registrar->check(list, count, b.asks_caller, map, call));
     if (count <= FEW) return take_turn(&b, map);
     b.resources = culvi_alloc((size_t)count * sizeof *b.resources);
     if (b.resources == NULL) return culvi_fail_host_memory(voice_of(list[0]), label_of(list[0]));
-    result = take_turn(&b, map);
+    culv_result result = take_turn(&b, map);
     culvi_free(b.resources);
     return result;
 }

@@ -106,17 +106,14 @@ static culv_result fail_call(const culv_semaphore_point *points, uint32_t count,
 {
     const culv_semaphore *first = points[0].semaphore;
     const char *verb = way == SIGNAL ? "signal" : "wait for";
-    char name[40];
+    char name[40], what[48] = "the binary semaphore";
     culvi_stream_name(stream, name);
     if (count > 1)
-        return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "%s could not %s a batch of %" PRIu32 " semaphores", name, verb,
-                               count);
-    if (first->type == CULV_SEMAPHORE_BINARY)
-        return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "%s could not %s the binary semaphore", name, verb);
+        snprintf(what, sizeof what, "a batch of %" PRIu32 " semaphores", count);
+    else if (first->type == CULV_SEMAPHORE_TIMELINE)
+        snprintf(what, sizeof what, "value %" PRIu64, points[0].value);
     return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "%s could not %s value %" PRIu64, name, verb, points[0].value);
+                           "%s could not %s %s", name, verb, what);
 }
 
 static CUresult call_driver(const culv_semaphore_point *points, direction way,
@@ -418,17 +415,15 @@ static culv_result signal_apart(culv_semaphore *semaphore, uint64_t value)
         .params.fence.value = semaphore->type == CULV_SEMAPHORE_TIMELINE ? value : 0};
     culvi_scope scope;
     CUstream stream = NULL;
-    culv_result result = culvi_enter(device, &scope, semaphore->label);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_enter(device, &scope, semaphore->label));
     const char *call = "cuStreamCreate";
     CUresult r = culvi_stream_create_apart(device, false, &stream);
     if (r == CUDA_SUCCESS)
         r = CULVI_CU_AS(call, device, cuSignalExternalSemaphoresAsync,
                         (&semaphore->external, &signal, 1, stream));
-    if (r != CUDA_SUCCESS)
-        result =
-            culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                            "CUDA could not signal %" PRIu64 " in place of another side", value);
+    const culv_result result =
+        CULVI_CU_RESULT(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                        "CUDA could not signal %" PRIu64 " in place of another side", value);
     /* What was submitted still runs. */
     if (stream != NULL) CULVI_CU_TWICE(device, cuStreamDestroy, (stream));
     culvi_leave(device, &scope);

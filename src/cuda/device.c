@@ -247,8 +247,8 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     culvi_probe probe;
     CULVI_READ(NULL, culv_device_desc, d, desc);
     culvi_voice_init(&voice, &d.log, d.label);
-    culv_result result = culvi_probe_open(&voice, d.driver, &probe);
-    if (result != CULV_OK) return result;
+    CULVI_TRY(culvi_probe_open(&voice, d.driver, &probe));
+    culv_result result;
     const culvi_cuda_device *found =
         wanted->uuid != NULL ? culvi_probe_find(&probe, wanted->uuid)
         : wanted->luid != NULL
@@ -296,9 +296,7 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     return CULV_OK;
 
 release_context:
-    if (device->retained &&
-        CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal)) != CUDA_SUCCESS)
-        (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
+    if (device->retained) CULVI_CU_TWICE(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 end_watch:
     culvi_watch_end(device);
 free_it:

@@ -37,9 +37,7 @@ static culv_result register_pages(culvi_ipc_pages *p, const char *label)
     if (r == CUDA_SUCCESS) {
         call = "cuMemHostGetDevicePointer";
         r = CULVI_CU(device, cuMemHostGetDevicePointer, (&p->at, p->map, 0));
-        if (r != CUDA_SUCCESS &&
-            CULVI_RELEASE(device, cuMemHostUnregister, (p->map)) != CUDA_SUCCESS)
-            (void)CULVI_RELEASE(device, cuMemHostUnregister, (p->map));
+        if (r != CUDA_SUCCESS) CULVI_RELEASE_TWICE(device, cuMemHostUnregister, (p->map));
     }
     culvi_leave(device, &scope);
     CULVI_CU_CHECK(device, label, r, call, CULV_REASON_DRIVER_REFUSED,

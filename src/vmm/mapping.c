@@ -164,29 +164,24 @@ static culv_result check_reach(culv_device *device, const char *label, CUdevice 
                                const char *call)
 {
     int reaches = 0;
-    culvi_scope scope;
     if (access->flags == CULV_VMM_ACCESS_NONE || owner < 0) return CULV_OK;
     CULVI_REFUSE_IF(
         location->type != CU_MEM_LOCATION_TYPE_DEVICE, &device->voice, label, CULV_REASON_PEER,
         "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers CUDA_ERROR_NOT_SUPPORTED); memory of CULV_VMM_LOCATION_HOST_NUMA is for both",
         call);
     if (location->id == owner) return CULV_OK;
-    culv_result result = culvi_enter(device, &scope, label);
-    if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuDeviceCanAccessPeer, (&reaches, (CUdevice)location->id, owner));
-    if (r != CUDA_SUCCESS)
-        result = culvi_fail_cuda(
-            device, label, r, "cuDeviceCanAccessPeer", CULV_REASON_PEER,
-            "%s: the driver could not be asked whether CUDA device %d reaches memory of device %d",
-            call, location->id, (int)owner);
-    else if (!reaches)
-        result = culvi_fail(
-            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
-            "%s: '%s', CUDA device %d, does not reach memory of device %d (cuDeviceCanAccessPeer says so); keep a copy on each GPU",
-            call, access->device != NULL ? access->device->caps.name : device->caps.name,
-            location->id, (int)owner);
-    culvi_leave(device, &scope);
-    return result;
+    CULVI_CU_INSIDE(r, device, label, cuDeviceCanAccessPeer,
+                    (&reaches, (CUdevice)location->id, owner));
+    CULVI_CU_CHECK(
+        device, label, r, "cuDeviceCanAccessPeer", CULV_REASON_PEER,
+        "%s: the driver could not be asked whether CUDA device %d reaches memory of device %d",
+        call, location->id, (int)owner);
+    CULVI_REFUSE_IF(
+        !reaches, &device->voice, label, CULV_REASON_PEER,
+        "%s: '%s', CUDA device %d, does not reach memory of device %d (cuDeviceCanAccessPeer says so); keep a copy on each GPU",
+        call, access->device != NULL ? access->device->caps.name : device->caps.name, location->id,
+        (int)owner);
+    return CULV_OK;
 }
 
 culv_result culvi_vmm_resolve_for(culv_device *device, const char *label, CUdevice owner,

@@ -63,10 +63,18 @@ static culv_result is_vmm(culv_device *device, CUdeviceptr pointer, bool *out)
                            (unsigned long long)pointer);
 }
 
-static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const answers *a,
+static culv_result find_kind(culv_device *device, CUdeviceptr pointer, answers *a,
                              culv_pointer_kind *out)
 {
     bool vmm = false;
+    const CUresult r = ask(device, pointer, a);
+    /* Measured: of reserved addresses where nothing is mapped nothing is told. */
+    if (r == CUDA_ERROR_INVALID_VALUE)
+        memset(a, 0, sizeof *a);
+    else
+        CULVI_CU_CHECK(device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+                       "the driver could not be asked what memory %#llx is",
+                       (unsigned long long)pointer);
     /* No attribute tells an import from cuMemAlloc's memory: Culvert knows its own mappings. */
     *out = a->memory_type == 0 ? CULV_POINTER_NONE
            : a->managed        ? CULV_POINTER_MANAGED
@@ -144,23 +152,13 @@ static void describe(const culv_device *device, const answers *a, culv_pointer_i
 
 culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv_pointer_info *out)
 {
-    culvi_scope scope;
     answers a;
     CULVI_REQUIRE_WITH(device, &device->voice, out);
     CULVI_TRY(culvi_struct_check(&device->voice, out, "culv_pointer_info"));
     culv_pointer_info info = culv_pointer_info_init();
-    culv_result result = culvi_enter(device, &scope, NULL);
-    if (result != CULV_OK) return result;
-    CUresult r = ask(device, pointer, &a);
-    /* Measured: of reserved addresses where nothing is mapped nothing is told. */
-    if (r == CUDA_ERROR_INVALID_VALUE) memset(&a, 0, sizeof a);
-    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
-        result = culvi_fail_cuda(
-            device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-            "the driver could not be asked what memory %#llx is", (unsigned long long)pointer);
-    if (result == CULV_OK) result = find_kind(device, pointer, &a, &info.kind);
-    culvi_leave(device, &scope);
-    if (result != CULV_OK) return result;
+    culv_result result;
+    CULVI_INSIDE(result, device, NULL, find_kind(device, pointer, &a, &info.kind));
+    CULVI_TRY(result);
     describe(device, &a, &info);
     culvi_struct_write(out, &info, sizeof info);
     return CULV_OK;
