@@ -145,10 +145,15 @@ static bool take_page(culvi_ipc_ring *ring, culvi_ipc_side *s)
     return true;
 }
 
+/* The timelines that `make` made for it. */
+static void drop_timelines(const culvi_ipc_ring *ring, const culvi_ipc_side *s)
+{
+    if (ring->desc.drop != NULL) ring->desc.drop(ring->desc.context, (uint32_t)(s - ring->sides));
+}
+
 /* `keeps`: the next consumer of its process may get its page. */
 static void remove_side(culvi_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
 {
-    const uint32_t number = (uint32_t)(s - ring->sides);
     if (!s->used) return;
     s->used = false;
     ring->left++;
@@ -158,8 +163,7 @@ static void remove_side(culvi_ipc_ring *ring, culvi_ipc_side *s, bool keeps)
         keep_page(ring, s);
     else
         culvi_ipc_pages_leave(&s->pages, NULL);
-    if (s->timelines == CULVI_IPC_PRODUCERS && ring->desc.drop != NULL)
-        ring->desc.drop(ring->desc.context, number);
+    if (s->timelines == CULVI_IPC_PRODUCERS) drop_timelines(ring, s);
     memset(s, 0, sizeof *s);
 }
 
@@ -279,11 +283,7 @@ static culv_result make_timelines(culvi_ipc_ring *ring, culvi_ipc_side *s, culvi
         result = culv_handle_dup(&t.done, &done);
         if (result != CULV_OK) culvi_handle_close(&ready);
     }
-    if (result != CULV_OK) {
-        if (ring->desc.drop != NULL)
-            ring->desc.drop(ring->desc.context, (uint32_t)(s - ring->sides));
-        return result;
-    }
+    CULVI_TRY_OR(result, drop_timelines(ring, s));
     out[0] = culvi_ipc_native_of(&ready);
     out[1] = culvi_ipc_native_of(&done);
     *type = (uint32_t)ready.type;
@@ -422,8 +422,7 @@ culv_result culvi_ipc_ring_admit(culvi_ipc_ring *ring, uint32_t link,
     if (result == CULV_OK && ring->server->links[link].channel == CULVI_IPC_NO_CHANNEL) {
         if (s->timelines == CULVI_IPC_PRODUCERS) { /* `make` has dropped the client */
             culvi_ipc_close_own(out + 2, 2);
-            if (ring->desc.drop != NULL)
-                ring->desc.drop(ring->desc.context, (uint32_t)(s - ring->sides));
+            drop_timelines(ring, s);
         }
         result = refuse(ring, CULV_ERROR_ASYNC, CULV_REASON_IPC_DROPPED,
                         "has dropped the client that joined");

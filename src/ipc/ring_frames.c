@@ -363,10 +363,8 @@ static culv_result drain(culvi_ring_apart *side, uint64_t timeout, const char *c
     culvi_ipc_ring *ring = (culvi_ipc_ring *)side;
     uint64_t began = 0;
     const uint64_t until = culvi_ipc_until(timeout);
-    culv_result result = CULV_OK;
     for (;;) {
-        if (result == CULV_OK) result = culv_ipc_server_poll(ring->server, 0, NULL);
-        if (result != CULV_OK) return result;
+        CULVI_TRY(culv_ipc_server_poll(ring->server, 0, NULL));
         culvi_ipc_ring_look(ring);
         if (!is_busy(ring)) return CULV_OK;
         const uint64_t now = culvi_now();
@@ -375,7 +373,7 @@ static culv_result drain(culvi_ring_apart *side, uint64_t timeout, const char *c
                 culvi_ipc_ring_voice(ring), ring->name, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
                 "%s: a GPU is not done with a frame that was released; culv_ipc_ring_consumers() says whose",
                 call);
-        result = culv_ipc_server_poll(ring->server, culvi_ipc_soon(&began, until) - now, NULL);
+        CULVI_TRY(culv_ipc_server_poll(ring->server, culvi_ipc_soon(&began, until) - now, NULL));
     }
 }
 
