@@ -224,7 +224,6 @@
     X(cuMipmappedArrayCreate, 5000, cuMipmappedArrayCreate) \
     X(cuMipmappedArrayGetLevel, 5000, cuMipmappedArrayGetLevel) \
     X(cuMipmappedArrayDestroy, 5000, cuMipmappedArrayDestroy) \
-    X(cuArrayGetPlane, 11020, cuArrayGetPlane) \
     X(cuSurfObjectCreate, 5000, cuSurfObjectCreate) \
     X(cuSurfObjectDestroy, 5000, cuSurfObjectDestroy) \
     X(cuSurfObjectGetResourceDesc, 5000, cuSurfObjectGetResourceDesc) \

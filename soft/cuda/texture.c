@@ -37,7 +37,7 @@ static CUresult memory_source(CUdeviceptr pointer, CUarray_format format, unsign
     CUresult result = soft_element_of(format, channels, &out->element);
     if (result != CUDA_SUCCESS) return result;
     /* Elements of memory are plain ones, and of up to 16 bytes. */
-    if (out->element.num_planes > 0 || out->element.width > 1) return CUDA_ERROR_INVALID_VALUE;
+    if (out->element.width > 1) return CUDA_ERROR_INVALID_VALUE;
     if (pointer % SOFT_TEXTURE_ALIGNMENT != 0 || size == 0 ||
         soft_range_holding((uintptr_t)pointer, size) == NULL)
         return CUDA_ERROR_INVALID_VALUE;
@@ -396,8 +396,7 @@ CUresult CUDAAPI cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOUR
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(pResDesc->res.array.hArray);
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    /* Of an image of several planes only the planes have texels to store. */
-    if (!(array->level.desc.Flags & CUDA_ARRAY3D_SURFACE_LDST) || array->num_planes > 0)
+    if (!(array->level.desc.Flags & CUDA_ARRAY3D_SURFACE_LDST))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_slot *slot = soft_slot_take(&surfaces, context, &handle);
     if (slot == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);

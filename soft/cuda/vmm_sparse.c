@@ -80,7 +80,7 @@ CUresult soft_sparse_new(struct soft_array *levels, unsigned num_levels, bool ar
     const struct soft_element *element = &levels[0].element;
     /* R22: 2D, layered 2D and 3D only. Surfaces an H200 refuses. */
     if (desc->Height == 0 || (desc->Flags & (CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_SURFACE_LDST)) ||
-        levels[0].num_planes > 0 || (element->bytes & (element->bytes - 1)) != 0)
+        (element->bytes & (element->bytes - 1)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct soft_sparse *sparse = calloc(1, sizeof(*sparse));
     if (sparse == NULL) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -850,7 +850,6 @@ BAD_CASE(arrays, .mark = TEST_BOTH)
     CALL_ROW(cu, Array3DGetDescriptor, "NULL", NULL, array);
     CALL_ROW(cu, Array3DGetDescriptor, "NULL array", &desc, NULL);
     CALL_ROW(b->cu, ArrayGetDescriptor, "NULL array", &flat, NULL);
-    CALL_ROW(cu, ArrayGetPlane, "an array of one plane", &other, array, 0);
     CALL_ROW(b->cu, ArrayGetSparseProperties, "not sparse", &sparse, array);
     CALL_ROW(b->cu, MipmappedArrayGetSparseProperties, "not sparse", &sparse, mipmap);
     CALL_ROW(cu, MipmappedArrayGetLevel, "level 4 of 4", &other, mipmap, 4);

@@ -400,7 +400,6 @@ TWIN_CASE(settings, 0)
     } rows[] = {
         {U8, 4, 0, 0, (CUfilter_mode)2, INVALID},
         {U8, 4, CUDA_ARRAY3D_CUBEMAP, CU_TRSF_SEAMLESS_CUBEMAP, POINT, CUDA_SUCCESS},
-        {CU_AD_FORMAT_NV12, 3, 0x100, 0, POINT, CUDA_ERROR_NOT_SUPPORTED},
         {(CUarray_format)0xa7, 2, 0x100, 0, POINT, CUDA_ERROR_NOT_SUPPORTED}, /* Y216 */
     };
     CUtexObject texture;
