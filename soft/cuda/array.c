@@ -21,41 +21,16 @@ static void set_up(struct soft_array *array, const struct soft_layout *layout, u
     array->start = start + array->level.offset;
 }
 
-/* Into an array of zeros. */
-static CUresult set_up_planes(struct soft_array *array, const struct soft_layout *layout,
-                              uint8_t *start)
-{
-    const unsigned count = layout->element.num_planes;
-    if (count == 0) return CUDA_SUCCESS;
-    array->planes = calloc(count, sizeof(*array->planes));
-    if (array->planes == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    array->num_planes = count;
-    for (unsigned i = 0; i < count; i++) {
-        struct soft_array *plane = &array->planes[i];
-        plane->level = layout->planes[i];
-        plane->start = start + plane->level.offset;
-        soft_element_of(plane->level.desc.Format, plane->level.desc.NumChannels, &plane->element);
-    }
-    return CUDA_SUCCESS;
-}
-
 static void publish_array(struct soft_array *array, enum soft_kind kind,
                           struct soft_context *context)
 {
     soft_object_add(&array->object, kind, context);
-    for (unsigned i = 0; i < array->num_planes; i++)
-        soft_object_add(&array->planes[i].object, SOFT_LEVEL, context);
 }
 
 static void withdraw_array(struct soft_array *array)
 {
-    for (unsigned i = 0; i < array->num_planes; i++) {
-        soft_slots_forget(&array->planes[i]);
-        soft_object_remove(&array->planes[i].object);
-    }
     soft_slots_forget(array);
     soft_object_remove(&array->object);
-    free(array->planes);
 }
 
 /* Arrays of video formats are for the encoder and decoder alone, and of two formats there are none
@@ -83,10 +58,8 @@ static CUresult create_and_end(struct soft_context *context, CUarray *handle,
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
     set_up(array, &layout, 0, start);
-    result = set_up_planes(array, &layout, start);
-    if (result == CUDA_SUCCESS) result = soft_sparse_new(array, 1, true, &array->sparse);
+    result = soft_sparse_new(array, 1, true, &array->sparse);
     if (result != CUDA_SUCCESS) {
-        free(array->planes);
         soft_unmap(array->map, array->map_size);
         free(array);
         return soft_end(result);
@@ -98,9 +71,7 @@ static CUresult create_and_end(struct soft_context *context, CUarray *handle,
 
 CUresult CUDAAPI cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pHandle == NULL || pAllocateArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const CUDA_ARRAY3D_DESCRIPTOR desc = {.Width = pAllocateArray->Width,
                                           .Height = pAllocateArray->Height,
@@ -111,9 +82,7 @@ CUresult CUDAAPI cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR 
 
 CUresult CUDAAPI cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pHandle == NULL || pAllocateArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     return create_and_end(context, pHandle, pAllocateArray);
 }
@@ -129,9 +98,7 @@ void soft_array_free(void *handle)
 
 CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), context);
     struct soft_array *array =
         soft_object_find(hArray, SOFT_ARRAY); /* a level is its mipmapped array's */
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -146,9 +113,7 @@ CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
 CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
                                            CUarray hArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT), context);
     if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(hArray);
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -159,9 +124,7 @@ CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescri
 
 CUresult CUDAAPI cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT), context);
     if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(hArray);
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -173,19 +136,6 @@ CUresult CUDAAPI cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
-{
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    if (pPlaneArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const struct soft_array *array = soft_array_find(hArray);
-    if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    if (planeIdx >= array->num_planes) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *pPlaneArray = (CUarray)(void *)&array->planes[planeIdx];
-    return soft_end(CUDA_SUCCESS);
-}
-
 /* Nothing of it is left on failure but what the caller brought. */
 static CUresult publish(struct soft_mipmap *mipmap, const struct soft_layout *layout,
                         struct soft_context *context, CUmipmappedArray *handle)
@@ -193,13 +143,7 @@ static CUresult publish(struct soft_mipmap *mipmap, const struct soft_layout *la
     mipmap->num_levels = layout->num_levels;
     for (unsigned i = 0; i < layout->num_levels; i++)
         set_up(&mipmap->levels[i], layout, i, mipmap->start);
-    CUresult result = set_up_planes(&mipmap->levels[0], layout, mipmap->start);
-    if (result == CUDA_SUCCESS)
-        result = soft_sparse_new(mipmap->levels, mipmap->num_levels, false, &mipmap->sparse);
-    if (result != CUDA_SUCCESS) {
-        free(mipmap->levels[0].planes);
-        return result;
-    }
+    SOFT_TRY(soft_sparse_new(mipmap->levels, mipmap->num_levels, false, &mipmap->sparse));
     soft_object_add(&mipmap->object, SOFT_MIPMAP, context);
     for (unsigned i = 0; i < layout->num_levels; i++)
         publish_array(&mipmap->levels[i], SOFT_LEVEL, context);
@@ -212,8 +156,7 @@ CUresult soft_mipmap_new(struct soft_context *context, const CUDA_ARRAY3D_DESCRI
 {
     struct soft_layout layout;
     CUmipmappedArray handle;
-    CUresult result = soft_layout_of(desc, levels, &layout);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_layout_of(desc, levels, &layout));
     struct soft_mipmap *mipmap = calloc(1, sizeof(*mipmap));
     if (mipmap == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     mipmap->start =
@@ -256,10 +199,8 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                         const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                         unsigned int numMipmapLevels)
 {
-    struct soft_context *context;
     struct soft_mipmap *mipmap;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pHandle == NULL || pMipmappedArrayDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (video_refused(pMipmappedArrayDesc)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* cuda.h: clamped to the range of 1 to the full chain. */
@@ -287,8 +228,7 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
     struct soft_context *context;
     struct soft_layout layout;
     /* Under a sticky error it succeeds, and is of no use (measured). */
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context));
     if (mipmap == NULL || mipmapDesc == NULL || extMem == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
@@ -300,14 +240,9 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_SPARSE)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = (soft_external_memory_of_swiftshader(memory)
-                  ? soft_layout_in_swiftshader
-                  : soft_layout_of)(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    /* Of several planes NV12 alone is mapped without the flag (measured). */
-    if (layout.element.num_planes > 0 && (int)mipmapDesc->arrayDesc.Format != SOFT_NV12 &&
-        !(mipmapDesc->arrayDesc.Flags & SOFT_VIDEO_ENCODE_DECODE))
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    SOFT_STEP((soft_external_memory_of_swiftshader(memory)
+                   ? soft_layout_in_swiftshader
+                   : soft_layout_of)(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout));
     if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
 
     struct soft_mipmap *made = calloc(1, sizeof(*made));
@@ -319,8 +254,7 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(result);
     }
     made->start = made->mapping.start;
-    if (layout.element.num_planes == 0 && soft_external_memory_misread(memory, mipmapDesc->offset))
-        misread(&layout);
+    if (soft_external_memory_misread(memory, mipmapDesc->offset)) misread(&layout);
     result = publish(made, &layout, context, mipmap);
     if (result != CUDA_SUCCESS) {
         soft_external_memory_unmapped(memory);
@@ -333,9 +267,7 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
 CUresult CUDAAPI cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
                                           unsigned int level)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT), context);
     if (pLevelArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -383,9 +315,7 @@ uint64_t soft_mipmaps_mapped(void)
 
 CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), context);
     struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL || mipmap->of_graphics) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     soft_context_wait(mipmap->object.context);

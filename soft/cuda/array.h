@@ -8,7 +8,6 @@
 #define SOFT_MAX_2D            16384u /* llvmpipe's limits, whose images arrays are made of */
 #define SOFT_MAX_3D            2048u
 #define SOFT_MAX_LAYERS        2048u
-#define SOFT_MAX_PLANES        3u
 #define SOFT_MAX_LINEAR        (1u << 27) /* elements of a texture on plain memory */
 #define SOFT_TEXTURE_ALIGNMENT 512u
 #define SOFT_PITCH_ALIGNMENT   32u
@@ -17,7 +16,6 @@
 #define SOFT_IMAGE_ALIGNMENT 16u
 /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE and formats, which older cuda.h files lack. */
 #define SOFT_VIDEO_ENCODE_DECODE 0x100u
-#define SOFT_NV12                0xb0
 #define SOFT_YUY2                0xa5
 #define SOFT_Y410                0xa9
 
@@ -28,21 +26,11 @@ struct soft_element {
     unsigned bytes;
     unsigned width, height; /* in texels */
     unsigned channels;
-    unsigned num_planes; /* 0: one plane, the elements themselves */
+    unsigned pair; /* widths are multiples of it */
 };
 /* INVALID_VALUE for a format that cuda.h, or the driver that is played, has not. */
 CUresult soft_element_of(CUarray_format format, unsigned channels, struct soft_element *out);
 
-/* A plane of an image of several ones. */
-struct soft_plane {
-    CUarray_format format;
-    unsigned channels;
-    unsigned divide_width, divide_height; /* of the image's size */
-};
-/* The format is one of several planes. */
-struct soft_plane soft_plane_of(CUarray_format format, unsigned plane);
-/* Widths and heights are multiples of these. */
-void soft_sampling_of(CUarray_format format, unsigned *width, unsigned *height);
 bool soft_format_is_video(CUarray_format format);
 bool soft_format_is_normalized(CUarray_format format); /* CUDA's own: UNORM_INT8X4 and its like */
 bool soft_format_is_srgb(CUarray_format format);       /* blocks */
@@ -64,7 +52,6 @@ struct soft_layout {
     unsigned num_levels;
     uint64_t size; /* of the whole chain */
     struct soft_level levels[SOFT_MAX_LEVELS];
-    struct soft_level planes[SOFT_MAX_PLANES]; /* of the one level of an image of several planes */
 };
 /* The layout of num_levels (1 or more) of what the descriptor says, and whether it is a valid
  * one. */
@@ -84,13 +71,11 @@ struct soft_array {
     uint8_t *start;
     void *map; /* what to unmap; NULL for a level */
     size_t map_size;
-    unsigned num_planes; /* 0: not of several planes */
-    struct soft_array *planes;
     struct soft_sparse *sparse; /* NULL: not a sparse one; a level's is its mipmapped array's */
     unsigned sparse_level;
     bool faces_apart; /* a registered cube's: copies reach the first face, as on an H200 */
 };
-/* A live array, level or plane, NULL when the handle is none. */
+/* A live array or level, NULL when the handle is none. */
 struct soft_array *soft_array_find(CUarray handle);
 
 struct soft_mipmap {

@@ -120,11 +120,9 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side, from_side;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin_stream(call, handle, &context));
     if (to == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_stream_get(context, handle, &stream));
     if ((has_context(to) && soft_context_find(to->context) == NULL) ||
         (has_context(from) && soft_context_find(from->context) == NULL))
         return soft_end(CUDA_ERROR_INVALID_CONTEXT);
@@ -316,25 +314,11 @@ CUresult CUDAAPI cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void 
     return copy_row(__func__, NULL, true, &to, &from, ByteCount);
 }
 
-CUresult CUDAAPI cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
-                                      size_t ByteCount, CUstream hStream)
-{
-    const struct box to = in_array(dstArray, dstOffset), from = in_host(srcHost);
-    return copy_row(__func__, hStream, false, &to, &from, ByteCount);
-}
-
 CUresult CUDAAPI cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset,
                                  size_t ByteCount)
 {
     const struct box to = in_host(dstHost), from = in_array(srcArray, srcOffset);
     return copy_row(__func__, NULL, true, &to, &from, ByteCount);
-}
-
-CUresult CUDAAPI cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset,
-                                      size_t ByteCount, CUstream hStream)
-{
-    const struct box to = in_host(dstHost), from = in_array(srcArray, srcOffset);
-    return copy_row(__func__, hStream, false, &to, &from, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,

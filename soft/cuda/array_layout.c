@@ -32,15 +32,10 @@ static bool extents_valid(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct soft
     const bool layered = desc->Flags & CUDA_ARRAY3D_LAYERED,
                cube = desc->Flags & CUDA_ARRAY3D_CUBEMAP;
     size_t w = desc->Width, h = desc->Height, d = desc->Depth;
-    unsigned of_width, of_height;
-    if (w == 0) return false;
-    soft_sampling_of(desc->Format, &of_width, &of_height);
-    if (w % of_width != 0 || h % of_height != 0) return false;
+    if (w == 0 || w % element->pair != 0) return false;
     if (element->width > 1 && h == 0) return false; /* no rows of blocks (measured) */
     /* Of four channels it is refused (measured); depth is one. */
     if ((desc->Flags & CUDA_ARRAY3D_DEPTH_TEXTURE) && desc->NumChannels != 1) return false;
-    if (element->num_planes > 0 && (cube || h == 0 || (d != 0 && !layered)))
-        return false; /* 2D only */
     if (cube) {
         if (w != h || (layered ? d == 0 || d % 6 != 0 : d != 6)) return false;
     } else if (layered ? d == 0 : h == 0 && d != 0) {
@@ -102,45 +97,13 @@ static void place(struct soft_level *level, const struct tiles *tiles,
     level->rows = (size_t)up(height, element->height) / element->height;
 }
 
-/* One after another, each as an image of its own: the twin's own choice. */
-static CUresult place_planes(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct tiles *tiles,
-                             struct soft_layout *out)
-{
-    for (unsigned i = 0; i < out->element.num_planes; i++) {
-        const struct soft_plane plane = soft_plane_of(desc->Format, i);
-        struct soft_level *level = &out->planes[i];
-        struct soft_element element;
-        CUresult result = soft_element_of(plane.format, plane.channels, &element);
-        if (result != CUDA_SUCCESS) return result;
-        level->desc = *desc;
-        level->desc.Width /= plane.divide_width;
-        level->desc.Height /= plane.divide_height;
-        level->desc.Format = plane.format;
-        level->desc.NumChannels = plane.channels;
-        level->slices = desc->Depth == 0 ? 1 : desc->Depth;
-        place(level, tiles, &element, level->desc.Width, level->desc.Height, false);
-        level->offset += out->size;
-        out->size += up(level->slice * (tiles->by_layer ? 1 : level->slices), tiles->level);
-    }
-    if (tiles->by_layer && desc->Depth > 1) {
-        for (unsigned i = 0; i < out->element.num_planes; i++)
-            out->planes[i].slice = out->size;
-        out->size *= desc->Depth;
-    }
-    /* Itself it has no elements: nothing can be copied from or to it, as cuArrayGetPlane gives what
-     * can. */
-    out->levels[0] = (struct soft_level){.desc = *desc};
-    return CUDA_SUCCESS;
-}
-
 static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
                         const struct tiles *tiles, struct soft_layout *out)
 {
     unsigned known_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
                            CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
                            CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_SPARSE;
-    CUresult result = soft_element_of(desc->Format, desc->NumChannels, &out->element);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_element_of(desc->Format, desc->NumChannels, &out->element));
     if (soft_format_is_video(desc->Format)) known_flags |= SOFT_VIDEO_ENCODE_DECODE;
     if ((desc->Flags & ~known_flags) || !extents_valid(desc, &out->element) || num_levels == 0 ||
         num_levels > soft_full_chain(desc))
@@ -151,8 +114,6 @@ static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
 
     out->num_levels = num_levels;
     out->size = 0;
-    if (out->element.num_planes > 0)
-        return num_levels > 1 ? CUDA_ERROR_INVALID_VALUE : place_planes(desc, tiles, out);
     const bool layers = desc->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
     for (unsigned i = 0; i < num_levels; i++) {
         struct soft_level *level = &out->levels[i];
@@ -189,9 +150,10 @@ CUresult soft_layout_in_swiftshader(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigne
 /* Formats of array elements, by number, because older cuda.h files lack the
  * newer names.
  *
- * Channels are those of cuda.h's comments on CUarray_format; where those say nothing (the planar
- * formats that are not of three full-sized planes, Y410), those of cudaCreateChannelDesc: a channel
- * for each of Y, U and V, and one for an alpha. */
+ * Those of several planes are missing: the library maps an array for each plane.
+ *
+ * Channels are those of cuda.h's comments on CUarray_format; where those say nothing (Y410), those
+ * of cudaCreateChannelDesc: a channel for each of Y, U and V, and one for an alpha. */
 
 #define NO_TEXEL (-1)
 
@@ -199,35 +161,29 @@ struct format {
     int number;
     /* The CUDA version that brought it, as far as cuda.h files and release notes tell */
     int since;
-    uint8_t channels; /* 0: 1, 2 or 4, and `bytes` are one channel's */
-    /* Of an element; of a channel of the first plane where there are several planes */
-    uint8_t bytes;
-    uint8_t block;                   /* texels a side */
-    uint8_t planes;                  /* 0: the elements themselves */
-    uint8_t half_width, half_height; /* 1: of the chroma */
-    int8_t texel, as_integer;        /* what textures read */
+    uint8_t channels;         /* 0: 1, 2 or 4, and `bytes` are one channel's */
+    uint8_t bytes;            /* of an element */
+    uint8_t block;            /* texels a side */
+    uint8_t pair;             /* 2: of two texels that share their chroma */
+    int8_t texel, as_integer; /* what textures read */
     bool video;
 };
 
 #define PLAIN(number, bytes, texel, as_integer)                                                    \
     {                                                                                              \
-        number, 2000, 0, bytes, 1, 0, 0, 0, texel, as_integer, false                               \
+        number, 2000, 0, bytes, 1, 1, texel, as_integer, false                                     \
     }
 #define FIXED(number, since, channels, bytes, texel)                                               \
     {                                                                                              \
-        number, since, channels, bytes, 1, 0, 0, 0, texel, NO_TEXEL, false                         \
+        number, since, channels, bytes, 1, 1, texel, NO_TEXEL, false                               \
     }
 #define BLOCK(number, channels, bytes)                                                             \
     {                                                                                              \
-        number, 11050, channels, bytes, 4, 0, 0, 0, NO_TEXEL, NO_TEXEL, false                      \
+        number, 11050, channels, bytes, 4, 1, NO_TEXEL, NO_TEXEL, false                            \
     }
-#define PLANAR(number, since, bytes, planes, half_width, half_height)                              \
+#define PACKED(number, channels, bytes, pair)                                                      \
     {                                                                                              \
-        number, since, 3, bytes, 1, planes, half_width, half_height, NO_TEXEL, NO_TEXEL, true      \
-    }
-#define PACKED(number, channels, bytes, half_width)                                                \
-    {                                                                                              \
-        number, 12080, channels, bytes, 1, 0, half_width, 0, NO_TEXEL, NO_TEXEL, true              \
+        number, 12080, channels, bytes, 1, pair, NO_TEXEL, NO_TEXEL, true                          \
     }
 
 static const struct format formats[] = {
@@ -266,22 +222,12 @@ static const struct format formats[] = {
     BLOCK(0x9c, 3, 16),
     BLOCK(0x9d, 4, 16), /* BC7 */
     BLOCK(0x9e, 4, 16),
-    PLANAR(0xb0, 11020, 1, 2, 1, 1), /* NV12 */
-    PLANAR(0x9f, 12080, 2, 2, 1, 1), /* P010 */
-    PLANAR(0xa1, 12080, 2, 2, 1, 1), /* P016 */
-    PLANAR(0xa2, 12080, 1, 2, 1, 0), /* NV16 */
-    PLANAR(0xa3, 12080, 2, 2, 1, 0), /* P210 */
-    PLANAR(0xa4, 12080, 2, 2, 1, 0), /* P216 */
-    PLANAR(0xb2, 12080, 1, 3, 0, 0), /* Y444_PLANAR8 */
-    PLANAR(0xb3, 12080, 2, 3, 0, 0), /* Y444_PLANAR10 */
-    PLANAR(0xb4, 12080, 1, 2, 0, 0), /* YUV444_8bit_SemiPlanar */
-    PLANAR(0xb5, 12080, 2, 2, 0, 0), /* YUV444_16bit_SemiPlanar */
-    PACKED(0xa5, 2, 2, 1),           /* YUY2 */
-    PACKED(0xa6, 2, 4, 1),           /* Y210 */
-    PACKED(0xa7, 2, 4, 1),           /* Y216 */
-    PACKED(0xa8, 4, 4, 0),           /* AYUV */
-    PACKED(0xa9, 4, 4, 0),           /* Y410 */
-    PACKED(0xb1, 4, 8, 0),           /* Y416 */
+    PACKED(0xa5, 2, 2, 2), /* YUY2 */
+    PACKED(0xa6, 2, 4, 2), /* Y210 */
+    PACKED(0xa7, 2, 4, 2), /* Y216 */
+    PACKED(0xa8, 4, 4, 1), /* AYUV */
+    PACKED(0xa9, 4, 4, 1), /* Y410 */
+    PACKED(0xb1, 4, 8, 1), /* Y416 */
 };
 
 static const struct format *find(CUarray_format number)
@@ -300,31 +246,12 @@ CUresult soft_element_of(CUarray_format number, unsigned channels, struct soft_e
                                  .width = format->block,
                                  .height = format->block,
                                  .channels = channels,
-                                 .num_planes = format->planes};
+                                 .pair = format->pair};
     if (format->channels != 0)
         return channels == format->channels ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
     out->bytes *= channels;
     return CUDA_SUCCESS;
-}
-
-struct soft_plane soft_plane_of(CUarray_format number, unsigned plane)
-{
-    const struct format *format = find(number);
-    /* Semi-planar formats have U and V in one plane of two channels (cuda.h, cuArrayGetPlane, of
-     * NV12). */
-    return (struct soft_plane){.format = format->bytes == 1 ? CU_AD_FORMAT_UNSIGNED_INT8
-                                                            : CU_AD_FORMAT_UNSIGNED_INT16,
-                               .channels = plane > 0 && format->planes == 2 ? 2 : 1,
-                               .divide_width = plane > 0 && format->half_width ? 2 : 1,
-                               .divide_height = plane > 0 && format->half_height ? 2 : 1};
-}
-
-void soft_sampling_of(CUarray_format number, unsigned *width, unsigned *height)
-{
-    const struct format *format = find(number);
-    *width = 1u + format->half_width;
-    *height = 1u + format->half_height;
 }
 
 bool soft_format_is_video(CUarray_format number)

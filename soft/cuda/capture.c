@@ -197,8 +197,7 @@ static bool joined(const struct soft_capture *capture)
 static CUresult begin_with(const char *call, CUstream handle, struct soft_stream **stream)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     result = soft_stream_get(context, handle, stream);
     return result == CUDA_SUCCESS ? result : soft_end(result);
 }
@@ -206,8 +205,7 @@ static CUresult begin_with(const char *call, CUstream handle, struct soft_stream
 CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
 {
     struct soft_stream *stream;
-    CUresult result = begin_with(__func__, hStream, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, hStream, &stream));
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (stream == soft_stream_context(stream)->legacy)
         return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -236,16 +234,10 @@ free_capture:
     return soft_end(result);
 }
 
-CUresult CUDAAPI cuStreamBeginCapture(CUstream hStream)
-{
-    return cuStreamBeginCapture_v2(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
 CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
     struct soft_stream *stream;
-    CUresult result = begin_with(__func__, hStream, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, hStream, &stream));
     struct soft_capture *capture = soft_stream_place(stream)->capture;
     if (capture == NULL) return soft_end(CUDA_ERROR_ILLEGAL_STATE);
     if (phGraph != NULL) *phGraph = NULL;
@@ -274,8 +266,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 static CUresult begin_query(const char *call, CUstream handle, const void *out,
                             struct soft_stream **stream)
 {
-    CUresult result = begin_with(call, handle, stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(call, handle, stream));
     if (out == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_context *context = soft_stream_context(*stream);
     if (*stream == context->legacy && soft_capture_in_context(soft_captures, context, true) != NULL)
@@ -293,8 +284,7 @@ static CUstreamCaptureStatus status_of(const struct soft_capture *capture)
 CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, captureStatus, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, captureStatus, &stream));
     *captureStatus = status_of(soft_stream_place(stream)->capture);
     return soft_end(CUDA_SUCCESS);
 }
@@ -304,8 +294,7 @@ static CUresult capture_info(const char *call, CUstream handle, CUstreamCaptureS
                              const CUgraphEdgeData **edges, size_t *num_nodes)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(call, handle, status, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(call, handle, status, &stream));
     if (edges != NULL && nodes == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_capture_place *place = soft_stream_place(stream);
     *status = status_of(place->capture);
@@ -321,12 +310,6 @@ static CUresult capture_info(const char *call, CUstream handle, CUstreamCaptureS
     if (nodes != NULL) *nodes = place->nodes;
     if (num_nodes != NULL) *num_nodes = place->num_nodes;
     return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out)
-{
-    return capture_info(__func__, hStream, captureStatus_out, id_out, NULL, NULL, NULL, NULL);
 }
 
 CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream hStream,
@@ -348,49 +331,6 @@ CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream hStream,
 {
     return capture_info(__func__, hStream, captureStatus_out, id_out, graph_out, dependencies_out,
                         edgeData_out, numDependencies_out);
-}
-
-static CUresult update(const char *call, CUstream handle, const CUgraphNode *nodes,
-                       size_t num_nodes, unsigned flags)
-{
-    struct soft_stream *stream;
-    CUresult result = begin_with(call, handle, &stream);
-    if (result != CUDA_SUCCESS) return result;
-    struct soft_capture_place *place = soft_stream_place(stream);
-    if (place->capture == NULL) return soft_end(CUDA_ERROR_ILLEGAL_STATE);
-    if (place->capture->broken) return soft_end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    if ((nodes == NULL && num_nodes > 0) || flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    for (size_t i = 0; i < num_nodes; i++) {
-        const struct soft_node *node = soft_object_find(nodes[i], SOFT_NODE);
-        if (node == NULL || node->graph != place->capture->graph)
-            return soft_end(CUDA_ERROR_INVALID_VALUE);
-    }
-    if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES) return soft_end(add(place, nodes, num_nodes));
-    struct soft_capture_place set = {0};
-    result = put(&set, place->capture, NULL, 0);
-    if (result == CUDA_SUCCESS) result = add(&set, nodes, num_nodes);
-    if (result != CUDA_SUCCESS) {
-        soft_place_clear(&set);
-        return soft_end(result);
-    }
-    soft_place_clear(place);
-    *place = set;
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
-                                                   size_t numDependencies, unsigned int flags)
-{
-    return update(__func__, hStream, dependencies, numDependencies, flags);
-}
-
-CUresult CUDAAPI cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
-                                                      const CUgraphEdgeData *dependencyData,
-                                                      size_t numDependencies, unsigned int flags)
-{
-    (void)dependencyData; /* orders what the twin does in full order */
-    return update(__func__, hStream, dependencies, numDependencies, flags);
 }
 
 /* What a stream capture forbids. As measured on NVIDIA's driver 580
@@ -539,8 +479,7 @@ CUresult soft_capture_allows_wait(struct soft_stream *stream)
 
 CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     CUstreamCaptureMode before = thread_mode;

@@ -190,6 +190,14 @@ CUresult soft_begin_stream(const char *call, CUstream handle, struct soft_contex
     return CUDA_SUCCESS;
 }
 
+CUresult soft_begin_on(const char *call, CUstream handle, struct soft_stream **stream)
+{
+    struct soft_context *context;
+    SOFT_TRY(soft_begin_stream(call, handle, &context));
+    result = soft_stream_get(context, handle, stream);
+    return result == CUDA_SUCCESS ? result : soft_end(result);
+}
+
 CUresult soft_end(CUresult result)
 {
     pthread_mutex_unlock(&soft.lock);
@@ -266,11 +274,6 @@ void soft_note_fault(void)
 uint64_t culvSoftFaults(void)
 {
     return atomic_load(&faults);
-}
-
-int culvSoftDelay(const char *call, unsigned ms)
-{
-    return soft_delays_set(&delays, call, call != NULL ? strlen(call) : 0, ms);
 }
 
 void culvSoftBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user)

@@ -147,8 +147,7 @@ CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct so
                    const struct soft_side *from, struct soft_extent extent)
 {
     struct soft_op *op;
-    CUresult result = soft_copy_make(to, from, extent, &op);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_copy_make(to, from, extent, &op));
     struct transfer *transfer = (struct transfer *)(void *)op;
     /* A node reads what is there when it runs. */
     if (soft_stream_place(stream)->capture != NULL) return soft_submit(stream, op);
@@ -169,13 +168,9 @@ static CUresult copy(const char *call, CUstream handle, bool synchronous, uintpt
                      enum soft_side_kind to_kind, uintptr_t from, enum soft_side_kind from_kind,
                      size_t size)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side = {.pitch = size}, from_side = {.pitch = size};
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(call, handle, &stream));
     if (size == 0) return soft_end(CUDA_SUCCESS);
     if (!soft_side_of_memory(to_kind, to, size, &to_side) ||
         !soft_side_of_memory(from_kind, from, size, &from_side))
@@ -234,91 +229,6 @@ CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevi
     return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE,
                 (uintptr_t)srcDevice, SOFT_SIDE_DEVICE, ByteCount);
 }
-
-/* Batches of copies. One copy comes after the other, which is one of the
- * orders that a batch may have. All are checked before the first is on its way. */
-
-/* Each copy has attributes, whose hints and flags have nothing to change here. Whether one of them
- * wants its source to be free when the call returns. */
-static bool attributes_valid(const CUmemcpyAttributes *attributes, const size_t *first, size_t num,
-                             size_t count, bool *during_call)
-{
-    *during_call = false;
-    if (attributes == NULL || first == NULL || num == 0 || num > count || first[0] != 0)
-        return false;
-    for (size_t i = 0; i < num; i++) {
-        if (attributes[i].srcAccessOrder < CU_MEMCPY_SRC_ACCESS_ORDER_STREAM ||
-            attributes[i].srcAccessOrder > CU_MEMCPY_SRC_ACCESS_ORDER_ANY ||
-            (attributes[i].flags & ~(unsigned)CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE) != 0 ||
-            first[i] >= count || (i > 0 && first[i] <= first[i - 1]))
-            return false;
-        if (attributes[i].srcAccessOrder == CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL)
-            *during_call = true;
-    }
-    return true;
-}
-
-static CUresult sides_of(CUdeviceptr to, CUdeviceptr from, size_t size, struct soft_side *to_side,
-                         struct soft_side *from_side)
-{
-    *to_side = *from_side = (struct soft_side){.pitch = size};
-    return size > 0 && soft_side_of_memory(SOFT_SIDE_ANY, (uintptr_t)to, size, to_side) &&
-                   soft_side_of_memory(SOFT_SIDE_ANY, (uintptr_t)from, size, from_side)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult copy_batch(const char *call, const CUdeviceptr *to, const CUdeviceptr *from,
-                           const size_t *sizes, size_t count, const CUmemcpyAttributes *attributes,
-                           const size_t *first, size_t num, size_t *failed, CUstream handle)
-{
-    struct soft_context *context;
-    struct soft_stream *stream;
-    struct soft_side to_side, from_side;
-    bool during_call;
-    if (failed != NULL) *failed = SIZE_MAX; /* cuda.h: the error is of no one copy */
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    if (stream == soft_stream_context(stream)->legacy || to == NULL || from == NULL ||
-        sizes == NULL || count == 0 ||
-        !attributes_valid(attributes, first, num, count, &during_call))
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    for (size_t i = 0; i < count; i++) {
-        result = sides_of(to[i], from[i], sizes[i], &to_side, &from_side);
-        if (result == CUDA_SUCCESS) continue;
-        if (failed != NULL) *failed = i;
-        return soft_end(result);
-    }
-    for (size_t i = 0; result == CUDA_SUCCESS && i < count; i++) {
-        const struct soft_extent extent = {.width = sizes[i], .height = 1, .depth = 1};
-        /* A copy may have waited meanwhile, and memory may have gone. */
-        result = sides_of(to[i], from[i], sizes[i], &to_side, &from_side);
-        if (result == CUDA_SUCCESS) result = soft_copy(stream, false, &to_side, &from_side, extent);
-    }
-    if (result == CUDA_SUCCESS && during_call && !soft_stream_captured(stream))
-        result = soft_stream_wait(stream);
-    return soft_end(result);
-}
-
-CUresult CUDAAPI cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                    size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
-                                    size_t numAttrs, size_t *failIdx, CUstream hStream)
-{
-    return copy_batch(__func__, dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx,
-                      hStream);
-}
-
-#if CUDA_VERSION >= 13000
-CUresult CUDAAPI cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
-                                       size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs,
-                                       size_t numAttrs, CUstream hStream)
-{
-    return copy_batch(__func__, dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, NULL,
-                      hStream);
-}
-#endif
 
 /* Sets of device memory. */
 
@@ -389,16 +299,11 @@ static CUresult fill_2d(const char *call, CUstream handle, bool synchronous,
                         const CUDA_MEMSET_NODE_PARAMS *params)
 {
     const uintptr_t to = (uintptr_t)params->dst;
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_op *op;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(call, handle, &stream));
     if (params->width == 0 || params->height == 0) return soft_end(CUDA_SUCCESS);
-    result = soft_memset_make(params, &op);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_memset_make(params, &op));
     const struct soft_range *range = soft_range_find(to);
     const size_t size = (params->height - 1) * params->pitch + params->width * params->elementSize;
     /* Told at the call (measured), whereas a kernel faults. */

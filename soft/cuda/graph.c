@@ -116,8 +116,7 @@ void soft_graph_drop_last(struct soft_graph *graph)
 /* Locked on success. */
 static CUresult begin(const char *call, CUgraph handle, struct soft_graph **graph)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *graph = soft_graph_find(handle);
     return *graph == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
 }
@@ -125,8 +124,7 @@ static CUresult begin(const char *call, CUgraph handle, struct soft_graph **grap
 CUresult CUDAAPI cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 {
     struct soft_graph *graph;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (phGraph == NULL || flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_graph_make(&graph);
     if (result == CUDA_SUCCESS) *phGraph = (CUgraph)(void *)graph;
@@ -136,8 +134,7 @@ CUresult CUDAAPI cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
 {
     struct soft_graph *graph;
-    CUresult result = begin(__func__, hGraph, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hGraph, &graph));
     if (graph->capturing || graph->is_body) /* it is the capture's, or the node's */
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     soft_graph_free(graph);
@@ -147,14 +144,12 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
 CUresult CUDAAPI cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 {
     struct soft_graph *graph, *clone;
-    CUresult result = begin(__func__, originalGraph, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, originalGraph, &graph));
     if (phGraphClone == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (graph->is_body) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* measured on an H200 */
     for (size_t i = 0; i < graph->num_nodes; i++)
         if (graph->nodes[i]->num_bodies > 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    result = soft_graph_make(&clone);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_graph_make(&clone));
     for (size_t i = 0; i < graph->num_nodes; i++) {
         struct soft_node *node = graph->nodes[i], *made;
         node->mark = i;
@@ -191,8 +186,7 @@ CUresult CUDAAPI cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOrigin
                                         CUgraph hClonedGraph)
 {
     struct soft_graph *graph;
-    CUresult result = begin(__func__, hClonedGraph, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hClonedGraph, &graph));
     const struct soft_node *node = node_of(hOriginalNode);
     for (size_t i = 0; phNode != NULL && node != NULL && i < graph->num_nodes; i++) {
         if (graph->nodes[i]->original != node->id) continue;
@@ -232,36 +226,22 @@ static CUresult list_end(struct list *list, size_t *num)
     return soft_end(CUDA_SUCCESS);
 }
 
-static CUresult list_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, size_t *num,
-                           bool roots_only)
-{
-    struct soft_graph *graph;
-    CUresult result = begin(call, handle, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    if (num == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct list list = {.first = nodes, .room = *num};
-    for (size_t i = 0; i < graph->num_nodes; i++)
-        if (!roots_only || graph->nodes[i]->num_before == 0)
-            list_add(&list, handle_of(graph->nodes[i]), NULL);
-    return list_end(&list, num);
-}
-
 CUresult CUDAAPI cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
 {
-    return list_nodes(__func__, hGraph, nodes, numNodes, false);
-}
-
-CUresult CUDAAPI cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)
-{
-    return list_nodes(__func__, hGraph, rootNodes, numRootNodes, true);
+    struct soft_graph *graph;
+    SOFT_TRY(begin(__func__, hGraph, &graph));
+    if (numNodes == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct list list = {.first = nodes, .room = *numNodes};
+    for (size_t i = 0; i < graph->num_nodes; i++)
+        list_add(&list, handle_of(graph->nodes[i]), NULL);
+    return list_end(&list, numNodes);
 }
 
 static CUresult list_edges(const char *call, CUgraph handle, CUgraphNode *from, CUgraphNode *to,
                            size_t *num)
 {
     struct soft_graph *graph;
-    CUresult result = begin(call, handle, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(call, handle, &graph));
     if (num == NULL || (from == NULL) != (to == NULL)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct list list = {.first = from, .second = to, .room = *num};
     for (size_t i = 0; i < graph->num_nodes; i++)
@@ -276,64 +256,12 @@ CUresult CUDAAPI cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode 
     return list_edges(__func__, hGraph, from, to, numEdges);
 }
 
-static void zero_edges(CUgraphEdgeData *edges, size_t num, CUresult result)
-{
-    if (result == CUDA_SUCCESS && edges != NULL && num > 0) memset(edges, 0, num * sizeof(*edges));
-}
-
 CUresult CUDAAPI cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
                                     CUgraphEdgeData *edgeData, size_t *numEdges)
 {
     CUresult result = list_edges(__func__, hGraph, from, to, numEdges);
-    zero_edges(from == NULL ? NULL : edgeData, numEdges == NULL ? 0 : *numEdges, result);
-    return result;
-}
-
-static CUresult list_neighbours(const char *call, CUgraphNode handle, CUgraphNode *nodes,
-                                size_t *num, bool after)
-{
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    const struct soft_node *node = node_of(handle);
-    if (node == NULL || num == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct list list = {.first = nodes, .room = *num};
-    for (size_t i = 0; !after && i < node->num_before; i++)
-        list_add(&list, node->before[i], NULL);
-    for (size_t i = 0; after && i < node->graph->num_nodes; i++)
-        for (size_t j = 0; j < node->graph->nodes[i]->num_before; j++)
-            if (node->graph->nodes[i]->before[j] == handle)
-                list_add(&list, handle_of(node->graph->nodes[i]), NULL);
-    return list_end(&list, num);
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
-                                            size_t *numDependencies)
-{
-    return list_neighbours(__func__, hNode, dependencies, numDependencies, false);
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies,
-                                               CUgraphEdgeData *edgeData, size_t *numDependencies)
-{
-    CUresult result = list_neighbours(__func__, hNode, dependencies, numDependencies, false);
-    zero_edges(dependencies == NULL ? NULL : edgeData,
-               numDependencies == NULL ? 0 : *numDependencies, result);
-    return result;
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                              size_t *numDependentNodes)
-{
-    return list_neighbours(__func__, hNode, dependentNodes, numDependentNodes, true);
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                                 CUgraphEdgeData *edgeData,
-                                                 size_t *numDependentNodes)
-{
-    CUresult result = list_neighbours(__func__, hNode, dependentNodes, numDependentNodes, true);
-    zero_edges(dependentNodes == NULL ? NULL : edgeData,
-               numDependentNodes == NULL ? 0 : *numDependentNodes, result);
+    if (result == CUDA_SUCCESS && from != NULL && edgeData != NULL && *numEdges > 0)
+        memset(edgeData, 0, *numEdges * sizeof(*edgeData));
     return result;
 }
 
@@ -363,33 +291,24 @@ static CUresult add_edge(struct soft_node *node, CUgraphNode before)
 }
 
 /* All or none of them. Cycles are found when the graph is instantiated. */
-static CUresult change_edges(const char *call, CUgraph handle, const CUgraphNode *from,
-                             const CUgraphNode *to, size_t num, bool adds)
+static CUresult add_edges(const char *call, CUgraph handle, const CUgraphNode *from,
+                          const CUgraphNode *to, size_t num)
 {
     struct soft_graph *graph;
-    CUresult result = begin(call, handle, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(call, handle, &graph));
     if (num > 0 && (from == NULL || to == NULL)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     size_t done = 0;
     for (; done < num && result == CUDA_SUCCESS; done++) {
         struct soft_node *before = node_of(from[done]), *after = node_of(to[done]);
         if (before == NULL || after == NULL || before == after || before->graph != graph ||
-            after->graph != graph || adds != (position(after, from[done]) == after->num_before)) {
+            after->graph != graph || position(after, from[done]) < after->num_before)
             result = CUDA_ERROR_INVALID_VALUE;
-            break;
-        }
-        if (adds)
-            result = add_edge(after, from[done]);
         else
-            remove_edge(after, from[done]);
+            result = add_edge(after, from[done]);
         if (result != CUDA_SUCCESS) break;
     }
-    while (result != CUDA_SUCCESS && done-- > 0) {
-        if (adds)
-            remove_edge(node_of(to[done]), from[done]);
-        else
-            (void)add_edge(node_of(to[done]), from[done]); /* there was room for it */
-    }
+    while (result != CUDA_SUCCESS && done-- > 0)
+        remove_edge(node_of(to[done]), from[done]);
     return soft_end(result);
 }
 
@@ -405,7 +324,7 @@ static bool has_data(const CUgraphEdgeData *edges, size_t num)
 CUresult CUDAAPI cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from,
                                         const CUgraphNode *to, size_t numDependencies)
 {
-    return change_edges(__func__, hGraph, from, to, numDependencies, true);
+    return add_edges(__func__, hGraph, from, to, numDependencies);
 }
 
 CUresult CUDAAPI cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
@@ -414,28 +333,12 @@ CUresult CUDAAPI cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *fr
 {
     /* A graph that is none, so that the call is counted and refused as one. */
     if (has_data(edgeData, numDependencies)) hGraph = NULL;
-    return change_edges(__func__, hGraph, from, to, numDependencies, true);
-}
-
-CUresult CUDAAPI cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
-                                           const CUgraphNode *to, size_t numDependencies)
-{
-    return change_edges(__func__, hGraph, from, to, numDependencies, false);
-}
-
-CUresult CUDAAPI cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
-                                              const CUgraphNode *to,
-                                              const CUgraphEdgeData *edgeData,
-                                              size_t numDependencies)
-{
-    if (has_data(edgeData, numDependencies)) hGraph = NULL;
-    return change_edges(__func__, hGraph, from, to, numDependencies, false);
+    return add_edges(__func__, hGraph, from, to, numDependencies);
 }
 
 CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     const struct soft_node *node = node_of(hNode);
     if (node == NULL || type == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *type = node->type;
@@ -444,8 +347,7 @@ CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 
 CUresult CUDAAPI cuGraphDestroyNode(CUgraphNode hNode)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_node *node = node_of(hNode);
     if (node == NULL || node->graph->capturing) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_graph *graph = node->graph;
@@ -558,8 +460,7 @@ CUresult soft_users_copy(const struct soft_users *from, struct soft_users **to)
 CUresult CUDAAPI cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy_fn,
                                     unsigned int initialRefcount, unsigned int flags)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (object_out == NULL || destroy_fn == NULL || initialRefcount == 0 ||
         flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -577,26 +478,15 @@ CUresult CUDAAPI cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostF
 static CUresult begin_user(const char *call, CUuserObject handle, unsigned count,
                            struct user_object **object)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *object = soft_object_find(handle, SOFT_USER_OBJECT);
     return *object == NULL || count == 0 ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuUserObjectRetain(CUuserObject object, unsigned int count)
-{
-    struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
-    these->refs += count;
-    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuUserObjectRelease(CUuserObject object, unsigned int count)
 {
     struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_user(__func__, object, count, &these));
     if (count > these->refs) return soft_end(CUDA_ERROR_INVALID_VALUE);
     release(these, count);
     return soft_end(CUDA_SUCCESS);
@@ -606,8 +496,7 @@ CUresult CUDAAPI cuGraphRetainUserObject(CUgraph graph, CUuserObject object, uns
                                          unsigned int flags)
 {
     struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_user(__func__, object, count, &these));
     struct soft_graph *owner = soft_graph_find(graph);
     const bool moves = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;
     if (owner == NULL || (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) ||
@@ -623,8 +512,7 @@ CUresult CUDAAPI cuGraphRetainUserObject(CUgraph graph, CUuserObject object, uns
 CUresult CUDAAPI cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count)
 {
     struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_user(__func__, object, count, &these));
     struct soft_graph *owner = soft_graph_find(graph);
     struct reference *reference = owner == NULL ? NULL : reference_to(&owner->users, these);
     if (reference == NULL || count > reference->count) return soft_end(CUDA_ERROR_INVALID_VALUE);

@@ -244,8 +244,7 @@ CUresult soft_submit(struct soft_stream *stream, void *operation)
 CUresult soft_submit_and_wait(struct soft_stream *stream, void *op)
 {
     struct soft_context *context = stream->object.context;
-    CUresult result = soft_submit(stream, op);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_submit(stream, op));
     struct soft_point end = {.stream = soft_stream_ref(stream), .seq = stream->submitted};
     soft_point_wait(&end);
     soft_stream_unref(stream);
@@ -285,37 +284,6 @@ CUresult soft_context_wait_holding(struct soft_context *context)
     return result;
 }
 
-/* The stream's next work comes after what cuCtxWaitEvent named. */
-static CUresult wait_at_gate(struct soft_stream *stream)
-{
-    const struct soft_context *context = stream->object.context;
-    struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);
-    if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = soft_op_add_point(op, context->marker, context->gate);
-    if (result == CUDA_SUCCESS) return soft_submit(stream, op);
-    soft_op_drop(op);
-    return result;
-}
-
-CUresult soft_context_after(struct soft_context *context, const struct soft_point *point)
-{
-    struct soft_stream *marker;
-    struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);
-    if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = soft_stream_marker(context, &marker);
-    if (result == CUDA_SUCCESS) result = soft_op_add_point(op, point->stream, point->seq);
-    if (result != CUDA_SUCCESS) {
-        soft_op_drop(op);
-        return result;
-    }
-    result = soft_submit(marker, op);
-    if (result != CUDA_SUCCESS) return result;
-    context->gate = marker->submitted;
-    for (struct soft_stream *stream = context->streams; stream != NULL; stream = stream->next)
-        if (stream != marker && result == CUDA_SUCCESS) result = wait_at_gate(stream);
-    return result;
-}
-
 static CUresult make_stream(struct soft_context *context, unsigned flags, int priority,
                             struct soft_stream **out)
 {
@@ -331,13 +299,7 @@ static CUresult make_stream(struct soft_context *context, unsigned flags, int pr
     stream->next = context->streams;
     context->streams = stream;
     *out = stream;
-    if (context->gate == 0 || context->marker->completed >= context->gate) return CUDA_SUCCESS;
-    CUresult result = wait_at_gate(stream);
-    if (result != CUDA_SUCCESS) {
-        context->streams = stream->next;
-        soft_stream_unref(stream);
-    }
-    return result;
+    return CUDA_SUCCESS;
 }
 
 static CUresult per_thread_stream(struct soft_context *context, struct soft_stream **out)
@@ -417,7 +379,6 @@ void soft_streams_end(struct soft_context *context)
         pthread_cond_wait(&soft.progress, &soft.lock);
     context->legacy = NULL;
     context->marker = NULL;
-    context->gate = 0;
 }
 
 CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
@@ -427,8 +388,7 @@ CUresult soft_stream_create(struct soft_context *context, unsigned flags, int pr
     /* cuda.h: clamped to the range that cuCtxGetStreamPriorityRange gives. */
     if (priority > 0) priority = 0;
     if (priority < SOFT_GREATEST_PRIORITY) priority = SOFT_GREATEST_PRIORITY;
-    CUresult result = make_stream(context, flags, priority, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(make_stream(context, flags, priority, &stream));
     soft_object_add(&stream->object, SOFT_STREAM, context);
     stream->registered = true;
     *handle = (CUstream)(void *)stream;
@@ -438,8 +398,7 @@ CUresult soft_stream_create(struct soft_context *context, unsigned flags, int pr
 static CUresult create(const char *call, CUstream *handle, unsigned flags, int priority)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (handle == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     return soft_end(soft_stream_create(context, flags, priority, handle));
@@ -457,8 +416,7 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int fla
 
 CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_stream *stream = soft_object_find(hStream, SOFT_STREAM);
     if (stream == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     int error = stream->object.context->error; /* told, and freed all the same */
@@ -483,12 +441,8 @@ CUresult soft_stream_wait(struct soft_stream *stream)
 
 CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(__func__, hStream, &stream));
     struct soft_op bag = {0};
     result = soft_capture_allows_wait(stream);
     if (result == CUDA_SUCCESS) result = work_of(&bag, stream);
@@ -499,16 +453,11 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(__func__, hStream, &stream));
     struct soft_op bag = {0};
-    context = stream->object.context;
-    result = soft_capture_allows_wait(stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    const struct soft_context *context = stream->object.context;
+    SOFT_STEP(soft_capture_allows_wait(stream));
     return soft_end(wait_for(&bag, context, work_of(&bag, stream)));
 }
 
@@ -516,18 +465,14 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 static CUresult begin_query(const char *call, CUstream handle, const void *out,
                             struct soft_stream **stream)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = out == NULL ? CUDA_ERROR_INVALID_VALUE : soft_stream_get(context, handle, stream);
-    return result == CUDA_SUCCESS ? result : soft_end(result);
+    SOFT_TRY(soft_begin_on(call, handle, stream));
+    return out == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE) : result;
 }
 
 CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, pctx, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, pctx, &stream));
     *pctx = (CUcontext)(void *)stream->object.context;
     return soft_end(CUDA_SUCCESS);
 }
@@ -535,8 +480,7 @@ CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, pCtx, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, pCtx, &stream));
     struct soft_context *context = stream->object.context;
     *pCtx = (CUcontext)(void *)context;
     if (pGreenCtx != NULL)
@@ -544,20 +488,10 @@ CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device)
-{
-    struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, device, &stream);
-    if (result != CUDA_SUCCESS) return result;
-    *device = stream->object.context->device;
-    return soft_end(CUDA_SUCCESS);
-}
-
 CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, flags, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, flags, &stream));
     *flags = stream->flags;
     return soft_end(CUDA_SUCCESS);
 }
@@ -565,8 +499,7 @@ CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, priority, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, priority, &stream));
     *priority = stream->priority;
     return soft_end(CUDA_SUCCESS);
 }
@@ -574,8 +507,7 @@ CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
 CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, streamId, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, streamId, &stream));
     *streamId = stream->id;
     return soft_end(CUDA_SUCCESS);
 }

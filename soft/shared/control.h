@@ -59,11 +59,6 @@ void culvSoftTellErrors(int tell);
 /* How many kernels, copies and fills have faulted in this process so far, in a stream or in a
  * Vulkan queue, a launch included over which NVIDIA's driver loses the VkDevice. */
 uint64_t culvSoftFaults(void);
-/* From now on each driver call of that name waits `ms` milliseconds before it does anything, and
- * holds no lock of the driver's meanwhile. cuMemAlloc stands for cuMemAlloc_v2 too. ms 0: no
- * longer; NULL and 0: no call waits. Returns 0, EINVAL or ENOSPC (16 calls at most). The
- * environment variable CULVERT_SOFT_DELAY=cuda:CALL:MS[,...] does the same at load. */
-int culvSoftDelay(const char *call, unsigned ms);
 /* Runs `hook` once, before the n-th driver call from now (1 = the next) does anything, on that
  * call's thread and without a lock of the driver's: it may make driver calls. n = 0 disarms. */
 void culvSoftBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user);
@@ -134,19 +129,13 @@ const char *culvSoftAddLayerPath(void);
  * these is a driver call, counted or made to fail. They return 0 or an errno.
  *
  * Makes one of the device with this UUID. *fd is the caller's, and stands for the VkSemaphore: what
- * vkGetSemaphoreFdKHR would hand out is a duplicate of it. CUDA's half is strict: where CUDA
- * signals a semaphore that is signaled, or waits for one that CUDA itself signaled, its context
- * fails with CUDA_ERROR_ILLEGAL_STATE. */
+ * vkGetSemaphoreFdKHR would hand out is a duplicate of it. */
 int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd);
 /* The other API signals, now. EBUSY: it is signaled already, which Vulkan forbids. EINVAL: not
  * such an fd. */
 int culvSoftBinarySignal(int fd);
 /* The other API waits for a signal, of whichever side, and takes it. ETIMEDOUT: none came. */
 int culvSoftBinaryWait(int fd, unsigned timeout_ms);
-/* The other API's device is lost. From now on CUDA's half is no longer strict: CUDA may signal in
- * its place, as NVIDIA's driver does it (measured: binary_cuda_to_cuda, binary_double_signal). */
-int culvSoftBinaryLose(int fd);
-
 /* The Vulkan layer's half: objects alive that were made through a lavapipe device of this process.
  * Functions without a result cannot fail, and are not counted among the calls. */
 typedef struct culv_soft_vk_counts {
@@ -175,8 +164,7 @@ const char *culvSoftVkFailedCall(void);
  * VK_ERROR_DEVICE_LOST do, vkGetSemaphoreCounterValue and vkSignalSemaphore too. What was submitted
  * before still runs. 0: they work again, for the end of a test. */
 void culvSoftVkLoseDevices(int lost);
-/* As culvSoftDelay and culvSoftBefore, for the same calls. CULVERT_SOFT_DELAY=vulkan:CALL:MS. */
-int culvSoftVkDelay(const char *call, unsigned ms);
+/* As culvSoftBefore, for the same calls. */
 void culvSoftVkBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user);
 
 /* DRM modifiers of the dma-bufs that the layer plays with CULVERT_SOFT_DMA_BUF=1. All are listed
