@@ -163,9 +163,9 @@ void culvi_log_object(const culvi_voice *voice, const char *deed, const char *ki
         culvi_log(voice, CULV_LOG_INFO, "%s %s%s", deed, kind, bytes);
 }
 
-culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
-                              culv_reason reason, culv_native_api api, int64_t code,
-                              const char *call, const char *format, ...)
+static void record(const culvi_voice *voice, const char *object, culv_result result,
+                   culv_reason reason, culv_native_api api, int64_t code, const char *call,
+                   const char *format, va_list args)
 {
     culv_error *e = &culvi_thread_state()->error;
     e->struct_size = sizeof *e;
@@ -178,14 +178,31 @@ culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv
     e->message[0] = '\0';
     if (voice != NULL && voice->label[0] != '\0') culvi_text_add(&text, "[%s] ", voice->label);
     if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
-    va_list args;
-    va_start(args, format);
     int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
-    va_end(args);
     if (n < 0) culvi_text_add(&text, "%s", culvi_reason_text(reason));
     culvi_text_make_plain(e->message);
     culv_log_level level = culvi_thread_state()->attempts > 0 ? CULV_LOG_INFO : CULV_LOG_ERROR;
     if (culvi_log_wants(voice, level)) voice->log.fn(voice->log.user, level, e->message);
+}
+
+culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result,
+                       culv_reason reason, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(voice, object, result, reason, CULV_NATIVE_NONE, 0, "", format, args);
+    va_end(args);
+    return result;
+}
+
+culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
+                              culv_reason reason, culv_native_api api, int64_t code,
+                              const char *call, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(voice, object, result, reason, api, code, call, format, args);
+    va_end(args);
     return result;
 }
 
