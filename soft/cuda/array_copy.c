@@ -316,25 +316,11 @@ CUresult CUDAAPI cuMemcpyHtoA_v2(CUarray dstArray, size_t dstOffset, const void 
     return copy_row(__func__, NULL, true, &to, &from, ByteCount);
 }
 
-CUresult CUDAAPI cuMemcpyHtoAAsync_v2(CUarray dstArray, size_t dstOffset, const void *srcHost,
-                                      size_t ByteCount, CUstream hStream)
-{
-    const struct box to = in_array(dstArray, dstOffset), from = in_host(srcHost);
-    return copy_row(__func__, hStream, false, &to, &from, ByteCount);
-}
-
 CUresult CUDAAPI cuMemcpyAtoH_v2(void *dstHost, CUarray srcArray, size_t srcOffset,
                                  size_t ByteCount)
 {
     const struct box to = in_host(dstHost), from = in_array(srcArray, srcOffset);
     return copy_row(__func__, NULL, true, &to, &from, ByteCount);
-}
-
-CUresult CUDAAPI cuMemcpyAtoHAsync_v2(void *dstHost, CUarray srcArray, size_t srcOffset,
-                                      size_t ByteCount, CUstream hStream)
-{
-    const struct box to = in_host(dstHost), from = in_array(srcArray, srcOffset);
-    return copy_row(__func__, hStream, false, &to, &from, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoA_v2(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,

@@ -236,11 +236,6 @@ free_capture:
     return soft_end(result);
 }
 
-CUresult CUDAAPI cuStreamBeginCapture(CUstream hStream)
-{
-    return cuStreamBeginCapture_v2(hStream, CU_STREAM_CAPTURE_MODE_GLOBAL);
-}
-
 CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
     struct soft_stream *stream;
@@ -323,12 +318,6 @@ static CUresult capture_info(const char *call, CUstream handle, CUstreamCaptureS
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                        cuuint64_t *id_out)
-{
-    return capture_info(__func__, hStream, captureStatus_out, id_out, NULL, NULL, NULL, NULL);
-}
-
 CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream hStream,
                                            CUstreamCaptureStatus *captureStatus_out,
                                            cuuint64_t *id_out, CUgraph *graph_out,
@@ -348,49 +337,6 @@ CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream hStream,
 {
     return capture_info(__func__, hStream, captureStatus_out, id_out, graph_out, dependencies_out,
                         edgeData_out, numDependencies_out);
-}
-
-static CUresult update(const char *call, CUstream handle, const CUgraphNode *nodes,
-                       size_t num_nodes, unsigned flags)
-{
-    struct soft_stream *stream;
-    CUresult result = begin_with(call, handle, &stream);
-    if (result != CUDA_SUCCESS) return result;
-    struct soft_capture_place *place = soft_stream_place(stream);
-    if (place->capture == NULL) return soft_end(CUDA_ERROR_ILLEGAL_STATE);
-    if (place->capture->broken) return soft_end(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
-    if ((nodes == NULL && num_nodes > 0) || flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    for (size_t i = 0; i < num_nodes; i++) {
-        const struct soft_node *node = soft_object_find(nodes[i], SOFT_NODE);
-        if (node == NULL || node->graph != place->capture->graph)
-            return soft_end(CUDA_ERROR_INVALID_VALUE);
-    }
-    if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES) return soft_end(add(place, nodes, num_nodes));
-    struct soft_capture_place set = {0};
-    result = put(&set, place->capture, NULL, 0);
-    if (result == CUDA_SUCCESS) result = add(&set, nodes, num_nodes);
-    if (result != CUDA_SUCCESS) {
-        soft_place_clear(&set);
-        return soft_end(result);
-    }
-    soft_place_clear(place);
-    *place = set;
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
-                                                   size_t numDependencies, unsigned int flags)
-{
-    return update(__func__, hStream, dependencies, numDependencies, flags);
-}
-
-CUresult CUDAAPI cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode *dependencies,
-                                                      const CUgraphEdgeData *dependencyData,
-                                                      size_t numDependencies, unsigned int flags)
-{
-    (void)dependencyData; /* orders what the twin does in full order */
-    return update(__func__, hStream, dependencies, numDependencies, flags);
 }
 
 /* What a stream capture forbids. As measured on NVIDIA's driver 580

@@ -186,16 +186,6 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice de
     return result != CUDA_SUCCESS ? result : create_and_end(pctx, flags, dev, NULL);
 }
 
-CUresult CUDAAPI cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
-                                unsigned int flags, CUdevice dev)
-{
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    (void)paramsArray;
-    return numParams != 0 ? soft_end(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
-                          : create_and_end(pctx, flags, dev, NULL);
-}
-
 CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                 unsigned int flags, CUdevice dev)
 {

@@ -25,41 +25,16 @@ static void describe(CUdevResource *out, unsigned count)
     out->sm.smCoscheduledAlignment = 1;
 }
 
-static unsigned multiprocessors(CUdevice device)
-{
-    return (unsigned)soft_attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
-}
-
-static CUresult resource_and_end(CUdevResource *out, CUdevResourceType type, unsigned count)
-{
-    if (out == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (type != CU_DEV_RESOURCE_TYPE_SM) return soft_end(CUDA_ERROR_INVALID_RESOURCE_TYPE);
-    describe(out, count);
-    return soft_end(CUDA_SUCCESS);
-}
-
 CUresult CUDAAPI cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
                                         CUdevResourceType type)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     if (!soft_device_valid(device)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
-    return resource_and_end(resource, type, multiprocessors(device));
-}
-
-static unsigned count_of(const struct soft_context *context)
-{
-    return context->green_count != 0 ? context->green_count : multiprocessors(context->device);
-}
-
-CUresult CUDAAPI cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
-                                     CUdevResourceType type)
-{
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    const struct soft_context *context = soft_context_find(hCtx);
-    if (context == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    return resource_and_end(resource, type, count_of(context));
+    if (resource == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return soft_end(CUDA_ERROR_INVALID_RESOURCE_TYPE);
+    describe(resource, (unsigned)soft_attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+    return soft_end(CUDA_SUCCESS);
 }
 
 /* Locked on success. */
@@ -71,14 +46,6 @@ static CUresult begin_green(const char *call, CUgreenCtx handle, struct soft_con
     if (context == NULL || context->green_count == 0) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     *out = context;
     return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *resource,
-                                          CUdevResourceType type)
-{
-    struct soft_context *context = NULL;
-    CUresult result = begin_green(__func__, hCtx, &context);
-    return result != CUDA_SUCCESS ? result : resource_and_end(resource, type, count_of(context));
 }
 
 CUresult CUDAAPI cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int *nbGroups,
@@ -178,16 +145,6 @@ CUresult CUDAAPI cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
 {
     CUcontext context;
     return cuStreamGetCtx_v2(hStream, &context, phCtx);
-}
-
-CUresult CUDAAPI cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent)
-{
-    return cuCtxRecordEvent((CUcontext)(void *)hCtx, hEvent);
-}
-
-CUresult CUDAAPI cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent)
-{
-    return cuCtxWaitEvent((CUcontext)(void *)hCtx, hEvent);
 }
 
 /* CUDA in graphics. A CIG context is like any other here, but for what

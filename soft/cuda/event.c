@@ -15,7 +15,6 @@ struct record {
 
 struct event {
     struct soft_object object;
-    uint64_t id; /* no other event's, ever */
     unsigned flags;
     struct record *record;      /* NULL = never recorded, which counts as complete */
     struct soft_ipc_event *ipc; /* of several processes: then there is never a record */
@@ -101,7 +100,6 @@ CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
     event->flags = Flags;
-    event->id = ++soft.next_id;
     soft_object_add(&event->object, SOFT_EVENT, context);
     *phEvent = (CUevent)(void *)event;
     return soft_end(CUDA_SUCCESS);
@@ -132,7 +130,6 @@ CUresult CUDAAPI cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
         return soft_end(result);
     }
     event->flags = CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING;
-    event->id = ++soft.next_id;
     soft_object_add(&event->object, SOFT_EVENT, context);
     *phEvent = (CUevent)(void *)event;
     return soft_end(CUDA_SUCCESS);
@@ -149,15 +146,15 @@ CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent)
     return soft_end((CUresult)error);
 }
 
-/* Unlocks in any case. */
-static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUstream hStream,
-                               unsigned flags)
+CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
 {
+    struct soft_context *context;
     struct soft_stream *stream;
-    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    CUresult result = soft_begin_stream(__func__, hStream, &context);
+    if (result != CUDA_SUCCESS) return result;
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    CUresult result = soft_stream_get(context, hStream, &stream);
+    result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
     /* R6: an event is recorded in streams of its own context only. */
     if (soft_context_family(soft_stream_context(stream)) !=
@@ -168,31 +165,12 @@ static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUs
         return soft_end(place->capture == NULL ? soft_ipc_event_record(event->ipc, stream)
                                                : CUDA_ERROR_NOT_SUPPORTED);
     if (place->capture == NULL) return soft_end(record(event, stream, NULL));
-    if (flags & CU_EVENT_RECORD_EXTERNAL) { /* a node that records it for others to see */
-        struct soft_op *work;
-        result = soft_event_node_make(hEvent, true, &work);
-        return soft_end(result == CUDA_SUCCESS ? soft_submit(stream, work) : result);
-    }
     result = soft_capture_record(stream, &event->place);
     if (result == CUDA_SUCCESS) {
         unref(event->record);
         event->record = NULL;
     }
     return soft_end(result);
-}
-
-CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
-{
-    struct soft_context *context;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, 0);
-}
-
-CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
-{
-    struct soft_context *context;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, flags);
 }
 
 CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
@@ -309,7 +287,7 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
     struct soft_stream *stream;
     CUresult result = soft_begin_stream(__func__, hStream, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     result = soft_stream_get(context, hStream, &stream);
@@ -318,11 +296,6 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
         return soft_end(soft_stream_place(stream)->capture == NULL
                             ? soft_ipc_event_wait(event->ipc, stream)
                             : CUDA_ERROR_NOT_SUPPORTED);
-    if ((Flags & CU_EVENT_WAIT_EXTERNAL) && soft_stream_captured(stream)) {
-        struct soft_op *work;
-        result = soft_event_node_make(hEvent, false, &work);
-        return soft_end(result == CUDA_SUCCESS ? soft_submit(stream, work) : result);
-    }
     if (event->record == NULL && event->place.capture == NULL) return soft_end(CUDA_SUCCESS);
     if (event->place.capture != NULL || soft_stream_place(stream)->capture != NULL) {
         return soft_end(
@@ -339,119 +312,4 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
         return soft_end(result);
     }
     return soft_end(soft_submit(stream, op));
-}
-
-/* Whatever the context does from now on comes after the event. */
-CUresult CUDAAPI cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent)
-{
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    struct soft_context *context =
-        hCtx == NULL ? soft_context_current() : soft_object_find(hCtx, SOFT_CONTEXT);
-    if (context == NULL || soft_object_find(context, SOFT_CONTEXT) == NULL)
-        return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    if (!context->active) return soft_end(CUDA_ERROR_CONTEXT_IS_DESTROYED);
-    if (context->error != 0) return soft_end((CUresult)context->error);
-    const struct event *event = soft_object_find(hEvent, SOFT_EVENT);
-    if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    if (event->ipc != NULL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    result = soft_capture_allows_context(context);
-    if (result == CUDA_SUCCESS && event->place.capture != NULL)
-        result = soft_capture_of_event(event->place.capture);
-    if (result != CUDA_SUCCESS || event->record == NULL ||
-        soft_point_reached(&event->record->point))
-        return soft_end(result);
-    return soft_end(soft_context_after(context, &event->record->point));
-}
-
-/* --- nodes */
-
-struct event_work {
-    struct soft_op op;
-    CUevent handle;
-    uint64_t id;
-};
-
-static struct event *event_of(const struct soft_op *work)
-{
-    const struct event_work *this = (const struct event_work *)(const void *)work;
-    struct event *event = soft_object_find(this->handle, SOFT_EVENT);
-    return event != NULL && event->id == this->id ? event : NULL;
-}
-
-static CUresult admit_event(struct soft_op *work, const struct soft_context *context)
-{
-    const struct event *event = event_of(work);
-    /* R6: an event is recorded in streams of its own context only. */
-    return event == NULL || (work->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD &&
-                             event->object.context != context)
-               ? CUDA_ERROR_INVALID_HANDLE
-               : CUDA_SUCCESS;
-}
-
-static void complete_record(void *extra)
-{
-    struct record *record = extra;
-    record->time_ns = soft_now_ns();
-    unref(record);
-}
-
-static CUresult place_record(struct soft_op *work, struct soft_op *op, struct soft_stream *stream,
-                             void **extra)
-{
-    (void)op;
-    const struct event *event = event_of(work);
-    struct record *made = event == NULL ? NULL : calloc(1, sizeof(*made));
-    if (event == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    if (made == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    made->refs = 1; /* the operation's */
-    made->point = (struct soft_point){.stream = soft_stream_ref(stream),
-                                      .seq = soft_stream_submitted(stream) + 1};
-    *extra = made;
-    return CUDA_SUCCESS;
-}
-
-/* From the launch on the event is what this launch records. */
-static void settle_record(struct soft_op *work, void *extra)
-{
-    struct event *event = event_of(work);
-    struct record *made = extra;
-    unref(event->record);
-    soft_place_clear(&event->place);
-    event->record = made;
-    made->refs++;
-}
-
-/* The launch waits for what was recorded last when it is launched. */
-static CUresult place_wait(struct soft_op *work, struct soft_op *op, struct soft_stream *stream,
-                           void **extra)
-{
-    (void)stream, (void)extra;
-    const struct event *event = event_of(work);
-    return event == NULL || event->record == NULL
-               ? CUDA_SUCCESS
-               : soft_op_add_point(op, event->record->point.stream, event->record->point.seq);
-}
-
-CUresult soft_event_node_make(CUevent handle, bool records, struct soft_op **out)
-{
-    const struct event *event = soft_object_find(handle, SOFT_EVENT);
-    if (event == NULL) return CUDA_ERROR_INVALID_VALUE;
-    if (event->ipc != NULL) return CUDA_ERROR_NOT_SUPPORTED;
-    struct event_work *work = soft_op_new(sizeof(*work), NULL, NULL);
-    if (work == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    work->handle = handle;
-    work->id = event->id;
-    work->op.type = records ? CU_GRAPH_NODE_TYPE_EVENT_RECORD : CU_GRAPH_NODE_TYPE_WAIT_EVENT;
-    work->op.admit = admit_event;
-    work->op.place = records ? place_record : place_wait;
-    work->op.settle = settle_record;
-    work->op.complete = complete_record;
-    *out = &work->op;
-    return CUDA_SUCCESS;
-}
-
-CUevent soft_event_of_node(const struct soft_op *work)
-{
-    return ((const struct event_work *)(const void *)work)->handle;
 }

@@ -232,28 +232,16 @@ static CUresult list_end(struct list *list, size_t *num)
     return soft_end(CUDA_SUCCESS);
 }
 
-static CUresult list_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, size_t *num,
-                           bool roots_only)
-{
-    struct soft_graph *graph;
-    CUresult result = begin(call, handle, &graph);
-    if (result != CUDA_SUCCESS) return result;
-    if (num == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct list list = {.first = nodes, .room = *num};
-    for (size_t i = 0; i < graph->num_nodes; i++)
-        if (!roots_only || graph->nodes[i]->num_before == 0)
-            list_add(&list, handle_of(graph->nodes[i]), NULL);
-    return list_end(&list, num);
-}
-
 CUresult CUDAAPI cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
 {
-    return list_nodes(__func__, hGraph, nodes, numNodes, false);
-}
-
-CUresult CUDAAPI cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)
-{
-    return list_nodes(__func__, hGraph, rootNodes, numRootNodes, true);
+    struct soft_graph *graph;
+    CUresult result = begin(__func__, hGraph, &graph);
+    if (result != CUDA_SUCCESS) return result;
+    if (numNodes == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct list list = {.first = nodes, .room = *numNodes};
+    for (size_t i = 0; i < graph->num_nodes; i++)
+        list_add(&list, handle_of(graph->nodes[i]), NULL);
+    return list_end(&list, numNodes);
 }
 
 static CUresult list_edges(const char *call, CUgraph handle, CUgraphNode *from, CUgraphNode *to,
@@ -276,64 +264,12 @@ CUresult CUDAAPI cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode 
     return list_edges(__func__, hGraph, from, to, numEdges);
 }
 
-static void zero_edges(CUgraphEdgeData *edges, size_t num, CUresult result)
-{
-    if (result == CUDA_SUCCESS && edges != NULL && num > 0) memset(edges, 0, num * sizeof(*edges));
-}
-
 CUresult CUDAAPI cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
                                     CUgraphEdgeData *edgeData, size_t *numEdges)
 {
     CUresult result = list_edges(__func__, hGraph, from, to, numEdges);
-    zero_edges(from == NULL ? NULL : edgeData, numEdges == NULL ? 0 : *numEdges, result);
-    return result;
-}
-
-static CUresult list_neighbours(const char *call, CUgraphNode handle, CUgraphNode *nodes,
-                                size_t *num, bool after)
-{
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    const struct soft_node *node = node_of(handle);
-    if (node == NULL || num == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct list list = {.first = nodes, .room = *num};
-    for (size_t i = 0; !after && i < node->num_before; i++)
-        list_add(&list, node->before[i], NULL);
-    for (size_t i = 0; after && i < node->graph->num_nodes; i++)
-        for (size_t j = 0; j < node->graph->nodes[i]->num_before; j++)
-            if (node->graph->nodes[i]->before[j] == handle)
-                list_add(&list, handle_of(node->graph->nodes[i]), NULL);
-    return list_end(&list, num);
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
-                                            size_t *numDependencies)
-{
-    return list_neighbours(__func__, hNode, dependencies, numDependencies, false);
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *dependencies,
-                                               CUgraphEdgeData *edgeData, size_t *numDependencies)
-{
-    CUresult result = list_neighbours(__func__, hNode, dependencies, numDependencies, false);
-    zero_edges(dependencies == NULL ? NULL : edgeData,
-               numDependencies == NULL ? 0 : *numDependencies, result);
-    return result;
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                              size_t *numDependentNodes)
-{
-    return list_neighbours(__func__, hNode, dependentNodes, numDependentNodes, true);
-}
-
-CUresult CUDAAPI cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                                 CUgraphEdgeData *edgeData,
-                                                 size_t *numDependentNodes)
-{
-    CUresult result = list_neighbours(__func__, hNode, dependentNodes, numDependentNodes, true);
-    zero_edges(dependentNodes == NULL ? NULL : edgeData,
-               numDependentNodes == NULL ? 0 : *numDependentNodes, result);
+    if (result == CUDA_SUCCESS && from != NULL && edgeData != NULL && *numEdges > 0)
+        memset(edgeData, 0, *numEdges * sizeof(*edgeData));
     return result;
 }
 
@@ -363,8 +299,8 @@ static CUresult add_edge(struct soft_node *node, CUgraphNode before)
 }
 
 /* All or none of them. Cycles are found when the graph is instantiated. */
-static CUresult change_edges(const char *call, CUgraph handle, const CUgraphNode *from,
-                             const CUgraphNode *to, size_t num, bool adds)
+static CUresult add_edges(const char *call, CUgraph handle, const CUgraphNode *from,
+                          const CUgraphNode *to, size_t num)
 {
     struct soft_graph *graph;
     CUresult result = begin(call, handle, &graph);
@@ -374,22 +310,14 @@ static CUresult change_edges(const char *call, CUgraph handle, const CUgraphNode
     for (; done < num && result == CUDA_SUCCESS; done++) {
         struct soft_node *before = node_of(from[done]), *after = node_of(to[done]);
         if (before == NULL || after == NULL || before == after || before->graph != graph ||
-            after->graph != graph || adds != (position(after, from[done]) == after->num_before)) {
+            after->graph != graph || position(after, from[done]) < after->num_before)
             result = CUDA_ERROR_INVALID_VALUE;
-            break;
-        }
-        if (adds)
-            result = add_edge(after, from[done]);
         else
-            remove_edge(after, from[done]);
+            result = add_edge(after, from[done]);
         if (result != CUDA_SUCCESS) break;
     }
-    while (result != CUDA_SUCCESS && done-- > 0) {
-        if (adds)
-            remove_edge(node_of(to[done]), from[done]);
-        else
-            (void)add_edge(node_of(to[done]), from[done]); /* there was room for it */
-    }
+    while (result != CUDA_SUCCESS && done-- > 0)
+        remove_edge(node_of(to[done]), from[done]);
     return soft_end(result);
 }
 
@@ -405,7 +333,7 @@ static bool has_data(const CUgraphEdgeData *edges, size_t num)
 CUresult CUDAAPI cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from,
                                         const CUgraphNode *to, size_t numDependencies)
 {
-    return change_edges(__func__, hGraph, from, to, numDependencies, true);
+    return add_edges(__func__, hGraph, from, to, numDependencies);
 }
 
 CUresult CUDAAPI cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
@@ -414,22 +342,7 @@ CUresult CUDAAPI cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *fr
 {
     /* A graph that is none, so that the call is counted and refused as one. */
     if (has_data(edgeData, numDependencies)) hGraph = NULL;
-    return change_edges(__func__, hGraph, from, to, numDependencies, true);
-}
-
-CUresult CUDAAPI cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
-                                           const CUgraphNode *to, size_t numDependencies)
-{
-    return change_edges(__func__, hGraph, from, to, numDependencies, false);
-}
-
-CUresult CUDAAPI cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
-                                              const CUgraphNode *to,
-                                              const CUgraphEdgeData *edgeData,
-                                              size_t numDependencies)
-{
-    if (has_data(edgeData, numDependencies)) hGraph = NULL;
-    return change_edges(__func__, hGraph, from, to, numDependencies, false);
+    return add_edges(__func__, hGraph, from, to, numDependencies);
 }
 
 CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
@@ -581,15 +494,6 @@ static CUresult begin_user(const char *call, CUuserObject handle, unsigned count
     if (result != CUDA_SUCCESS) return result;
     *object = soft_object_find(handle, SOFT_USER_OBJECT);
     return *object == NULL || count == 0 ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuUserObjectRetain(CUuserObject object, unsigned int count)
-{
-    struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
-    these->refs += count;
-    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuUserObjectRelease(CUuserObject object, unsigned int count)

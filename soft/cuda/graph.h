@@ -48,14 +48,12 @@ struct soft_exec_node {
     uint64_t id; /* the node's that it was made from */
     CUgraphNodeType type;
     struct soft_op *work;
-    bool enabled;
     size_t branch; /* 0: goes into the stream of the launch */
     size_t num_before;
     size_t *before; /* positions in the executable graph */
 };
 struct soft_exec {
     struct soft_object object;
-    uint64_t flags;
     size_t num_nodes, num_branches;
     struct soft_exec_node *nodes; /* each after those that it depends on */
     /* Of the branches but the first, whose place is free between launches */
@@ -80,7 +78,6 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *params, const struct so
 const struct soft_launch_how *soft_kernel_how(const struct soft_op *work);
 void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out);
 CUresult soft_host_make(const CUDA_HOST_NODE_PARAMS *params, struct soft_op **work);
-void soft_host_params(const struct soft_op *work, CUDA_HOST_NODE_PARAMS *out);
 CUresult soft_memcpy_make(const CUDA_MEMCPY3D *params, struct soft_op **work);
 void soft_memcpy_params(const struct soft_op *work, CUDA_MEMCPY3D *out);
 CUresult soft_memset_make(const CUDA_MEMSET_NODE_PARAMS *params, struct soft_op **work);
@@ -89,11 +86,6 @@ CUresult soft_signal_make(const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *params, struct 
 void soft_signal_params(const struct soft_op *work, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *out);
 CUresult soft_wait_make(const CUDA_EXT_SEM_WAIT_NODE_PARAMS *params, struct soft_op **work);
 void soft_wait_params(const struct soft_op *work, CUDA_EXT_SEM_WAIT_NODE_PARAMS *out);
-
-CUresult soft_batch_make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, struct soft_op **work);
-CUresult soft_event_node_make(CUevent event, bool records, struct soft_op **work);
-CUevent soft_event_of_node(const struct soft_op *work);
-void soft_batch_params(const struct soft_op *work, CUDA_BATCH_MEM_OP_NODE_PARAMS *out);
 
 /* --- launch.c */
 /* On all multiprocessors of the device. */

@@ -116,11 +116,10 @@ static CUresult copy_node(const struct soft_node *node, struct soft_exec_node *o
     out->id = node->id;
     out->type = node->type;
     out->work = soft_work_share(node->work);
-    out->enabled = true;
     return CUDA_SUCCESS;
 }
 
-static CUresult instantiate(struct soft_context *context, struct soft_graph *graph, uint64_t flags,
+static CUresult instantiate(struct soft_context *context, struct soft_graph *graph,
                             CUgraphInstantiateResult *why, CUgraphExec *out)
 {
     struct soft_node **sorted = calloc(graph->num_nodes + 1, sizeof(struct soft_node *));
@@ -140,7 +139,6 @@ static CUresult instantiate(struct soft_context *context, struct soft_graph *gra
     }
     result = CUDA_ERROR_OUT_OF_MEMORY;
     soft_object_add(&exec->object, SOFT_EXEC, context);
-    exec->flags = flags;
     if (!sort(graph, sorted)) {
         *why = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
         result = CUDA_ERROR_INVALID_VALUE;
@@ -208,8 +206,7 @@ CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph 
     if (result == CUDA_SUCCESS && (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD))
         result = soft_stream_get(context, instantiateParams->hUploadStream, &upload);
     if (result == CUDA_SUCCESS)
-        result = instantiate(context, graph, instantiateParams->flags,
-                             &instantiateParams->result_out, phGraphExec);
+        result = instantiate(context, graph, &instantiateParams->result_out, phGraphExec);
     return soft_end(result);
 }
 
@@ -224,7 +221,7 @@ CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph h
     if (phGraphExec == NULL || graph == NULL || graph->capturing)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = check_flags(graph, flags, false);
-    if (result == CUDA_SUCCESS) result = instantiate(context, graph, flags, &why, phGraphExec);
+    if (result == CUDA_SUCCESS) result = instantiate(context, graph, &why, phGraphExec);
     return soft_end(result);
 }
 
@@ -246,16 +243,6 @@ CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec)
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
-{
-    struct soft_exec *exec;
-    CUresult result = begin(__func__, hGraphExec, &exec);
-    if (result != CUDA_SUCCESS) return result;
-    if (flags == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *flags = exec->flags;
-    return soft_end(CUDA_SUCCESS);
-}
-
 struct soft_exec_node *soft_exec_node_find(CUgraphExec handle, CUgraphNode node_handle)
 {
     struct soft_exec *exec = soft_object_find(handle, SOFT_EXEC);
@@ -263,40 +250,6 @@ struct soft_exec_node *soft_exec_node_find(CUgraphExec handle, CUgraphNode node_
     for (size_t i = 0; exec != NULL && node != NULL && i < exec->num_nodes; i++)
         if (exec->nodes[i].id == node->id) return &exec->nodes[i];
     return NULL;
-}
-
-static CUresult begin_node(const char *call, CUgraphExec exec, CUgraphNode handle,
-                           struct soft_exec_node **node)
-{
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    *node = soft_exec_node_find(exec, handle);
-    return *node == NULL || ((*node)->type != CU_GRAPH_NODE_TYPE_KERNEL &&
-                             (*node)->type != CU_GRAPH_NODE_TYPE_MEMSET &&
-                             (*node)->type != CU_GRAPH_NODE_TYPE_MEMCPY)
-               ? soft_end(CUDA_ERROR_INVALID_VALUE) /* the three that can be */
-               : CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                       unsigned int isEnabled)
-{
-    struct soft_exec_node *node;
-    CUresult result = begin_node(__func__, hGraphExec, hNode, &node);
-    if (result != CUDA_SUCCESS) return result;
-    node->enabled = isEnabled != 0;
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                       unsigned int *isEnabled)
-{
-    struct soft_exec_node *node;
-    CUresult result = begin_node(__func__, hGraphExec, hNode, &node);
-    if (result != CUDA_SUCCESS) return result;
-    if (isEnabled == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *isEnabled = node->enabled;
-    return soft_end(CUDA_SUCCESS);
 }
 
 /* What keeps `exec` from becoming the graph that `sorted` are the nodes of. */
@@ -357,17 +310,6 @@ CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                         : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 }
 
-CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
-                                   CUgraphNode *hErrorNode_out,
-                                   CUgraphExecUpdateResult *updateResult_out)
-{
-    CUgraphExecUpdateResultInfo info = {0};
-    CUresult result = cuGraphExecUpdate_v2(hGraphExec, hGraph, &info);
-    if (hErrorNode_out != NULL) *hErrorNode_out = info.errorNode;
-    if (updateResult_out != NULL) *updateResult_out = info.result;
-    return result;
-}
-
 /* Launches of graphs.
  *
  * A launch puts the first branch into its stream and each other one into a stream of the graph's
@@ -379,7 +321,6 @@ CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
 struct node_op {
     struct soft_op op;
     struct soft_op *work;
-    void *extra; /* of work->place */
 };
 
 static CUresult run_node(struct soft_op *op)
@@ -396,21 +337,7 @@ static void recall_node(struct soft_op *op)
 
 static void retire_node(struct soft_op *op)
 {
-    struct node_op *node = (struct node_op *)(void *)op;
-    if (node->extra != NULL) node->work->complete(node->extra);
-    soft_work_drop(node->work);
-}
-
-static CUresult place_node(struct soft_op *op, struct soft_stream *stream)
-{
-    struct node_op *node = (struct node_op *)(void *)op;
-    if (node->work == NULL || node->work->place == NULL) return CUDA_SUCCESS;
-    return node->work->place(node->work, op, stream, &node->extra);
-}
-
-static void settle_node(struct node_op *node)
-{
-    if (node->extra != NULL) node->work->settle(node->work, node->extra);
+    soft_work_drop(((struct node_op *)(void *)op)->work);
 }
 
 /* The end of a launch: until then the program's objects are needed. */
@@ -424,19 +351,14 @@ static void retire_end(struct soft_op *op)
     soft_users_drop(((struct end_op *)(void *)op)->users);
 }
 
-static struct soft_op *work_of(const struct soft_exec_node *node)
-{
-    return node->enabled ? node->work : NULL;
-}
-
 static CUresult admit(const struct soft_exec *exec)
 {
     for (size_t i = 0; i < exec->num_nodes; i++) {
-        struct soft_op *work = work_of(&exec->nodes[i]);
+        struct soft_op *work = exec->nodes[i].work;
         CUresult result = work == NULL ? CUDA_SUCCESS : soft_op_admit(work, exec->object.context);
         if (result == CUDA_SUCCESS) continue;
         while (i-- > 0)
-            if (work_of(&exec->nodes[i]) != NULL) soft_op_recall(work_of(&exec->nodes[i]));
+            if (exec->nodes[i].work != NULL) soft_op_recall(exec->nodes[i].work);
         return result;
     }
     return CUDA_SUCCESS;
@@ -461,7 +383,7 @@ static void free_launch(const struct soft_exec *exec, struct launch *launch)
 
 static struct soft_op *make_node_op(const struct soft_exec_node *node)
 {
-    struct soft_op *work = work_of(node);
+    struct soft_op *work = node->work;
     struct node_op *op = soft_op_new(sizeof(*op), work == NULL ? NULL : run_node, retire_node);
     if (op == NULL) return NULL;
     op->work = soft_work_share(work);
@@ -517,11 +439,7 @@ static CUresult submit_launch(struct soft_exec *exec, struct soft_stream *stream
             if (other != own)
                 result = soft_op_add_point(launch->ops[i], other, launch->seqs[node->before[j]]);
         }
-        struct node_op *op = (struct node_op *)(void *)launch->ops[i];
-        if (result == CUDA_SUCCESS) result = place_node(&op->op, own);
         if (result == CUDA_SUCCESS) result = submit(own, &launch->ops[i]);
-        /* Submitted, it cannot end before the lock is given up. */
-        if (result == CUDA_SUCCESS) settle_node(op);
         launch->seqs[i] = soft_stream_submitted(own);
     }
     for (size_t i = 1; result == CUDA_SUCCESS && i < exec->num_branches; i++)
@@ -570,15 +488,4 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     }
     free_launch(exec, &launch);
     return soft_end(result);
-}
-
-CUresult CUDAAPI cuGraphUpload(CUgraphExec hGraph, CUstream hStream)
-{
-    struct soft_context *context;
-    struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    if (soft_object_find(hGraph, SOFT_EXEC) == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    return soft_end(
-        soft_stream_get(context, hStream, &stream)); /* there is nothing to carry anywhere */
 }

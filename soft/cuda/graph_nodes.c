@@ -124,9 +124,9 @@ static CUcontext or_current(CUcontext context)
 
 #define NO_CONTEXT
 #define CONTEXT , CUcontext ctx
-/* `make` and `read` are calls; `adds` and `changes` say whether the context is one; `may` whether
- * an executable graph's node may become this. */
-#define NODE_CALLS(name, suffix, kind, of, make, read, context, adds, changes, may)                \
+/* `make` and `read` are calls; `adds` says whether the context is one, `may` whether an executable
+ * graph's node may become this. */
+#define ADD(name, suffix, kind, of, make, context, adds)                                           \
     CUresult CUDAAPI cuGraphAdd##name##Node##suffix(CUgraphNode *out, CUgraph handle,              \
                                                     const CUgraphNode *before, size_t num_before,  \
                                                     const of *params context)                      \
@@ -141,7 +141,8 @@ static CUcontext or_current(CUcontext context)
         result = make;                                                                             \
         return add_and_end(graph, CU_GRAPH_NODE_TYPE_##kind, result, work, before, num_before,     \
                            out);                                                                   \
-    }                                                                                              \
+    }
+#define GET(name, suffix, kind, of, read)                                                          \
     CUresult CUDAAPI cuGraph##name##NodeGetParams##suffix(CUgraphNode handle, of *params)          \
     {                                                                                              \
         struct soft_node *node;                                                                    \
@@ -149,7 +150,8 @@ static CUcontext or_current(CUcontext context)
         if (result != CUDA_SUCCESS) return result;                                                 \
         read(node->work, params);                                                                  \
         return soft_end(CUDA_SUCCESS);                                                             \
-    }                                                                                              \
+    }
+#define SET(name, suffix, kind, of, make)                                                          \
     CUresult CUDAAPI cuGraph##name##NodeSetParams##suffix(CUgraphNode handle, const of *params)    \
     {                                                                                              \
         struct soft_node *node;                                                                    \
@@ -160,102 +162,48 @@ static CUcontext or_current(CUcontext context)
         (void)how;                                                                                 \
         result = make;                                                                             \
         return replace_and_end(&node->work, result, work);                                         \
-    }                                                                                              \
+    }
+#define SET_EXEC(name, suffix, kind, of, make, may)                                                \
     CUresult CUDAAPI cuGraphExec##name##NodeSetParams##suffix(                                     \
-        CUgraphExec exec, CUgraphNode handle, const of *params context)                            \
+        CUgraphExec exec, CUgraphNode handle, const of *params)                                    \
     {                                                                                              \
         struct soft_exec_node *node;                                                               \
         struct soft_op *work = NULL;                                                               \
         CUresult result =                                                                          \
             begin_exec(__func__, exec, handle, CU_GRAPH_NODE_TYPE_##kind, params, &node);          \
         if (result != CUDA_SUCCESS) return result;                                                 \
-        if (!(changes)) return soft_end(CUDA_ERROR_INVALID_CONTEXT);                               \
         if (!(may)) return soft_end(CUDA_ERROR_INVALID_VALUE);                                     \
         const struct soft_launch_how how = how_of(CU_GRAPH_NODE_TYPE_##kind, node->work);          \
         (void)how;                                                                                 \
         result = make;                                                                             \
         return replace_and_end(&node->work, result, work);                                         \
     }
-NODE_CALLS(Kernel, _v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, soft_kernel_make(params, &how, &work),
-           soft_kernel_params, NO_CONTEXT, true, true, true)
-NODE_CALLS(Host, , HOST, CUDA_HOST_NODE_PARAMS, soft_host_make(params, &work), soft_host_params,
-           NO_CONTEXT, true, true, true)
-NODE_CALLS(ExternalSemaphoresSignal, , EXT_SEMAS_SIGNAL, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
-           soft_signal_make(params, &work), soft_signal_params, NO_CONTEXT, true, true,
-           same_signals(node->work, params->numExtSems))
-NODE_CALLS(ExternalSemaphoresWait, , EXT_SEMAS_WAIT, CUDA_EXT_SEM_WAIT_NODE_PARAMS,
-           soft_wait_make(params, &work), soft_wait_params, NO_CONTEXT, true, true,
-           same_waits(node->work, params->numExtSems))
+ADD(Kernel, _v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, soft_kernel_make(params, &how, &work), NO_CONTEXT,
+    true)
+GET(Kernel, _v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, soft_kernel_params)
+SET(Kernel, _v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, soft_kernel_make(params, &how, &work))
+SET_EXEC(Kernel, _v2, KERNEL, CUDA_KERNEL_NODE_PARAMS, soft_kernel_make(params, &how, &work), true)
+ADD(Host, , HOST, CUDA_HOST_NODE_PARAMS, soft_host_make(params, &work), NO_CONTEXT, true)
+ADD(ExternalSemaphoresSignal, , EXT_SEMAS_SIGNAL, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+    soft_signal_make(params, &work), NO_CONTEXT, true)
+GET(ExternalSemaphoresSignal, , EXT_SEMAS_SIGNAL, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+    soft_signal_params)
+SET_EXEC(ExternalSemaphoresSignal, , EXT_SEMAS_SIGNAL, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS,
+         soft_signal_make(params, &work), same_signals(node->work, params->numExtSems))
+ADD(ExternalSemaphoresWait, , EXT_SEMAS_WAIT, CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+    soft_wait_make(params, &work), NO_CONTEXT, true)
+GET(ExternalSemaphoresWait, , EXT_SEMAS_WAIT, CUDA_EXT_SEM_WAIT_NODE_PARAMS, soft_wait_params)
+SET_EXEC(ExternalSemaphoresWait, , EXT_SEMAS_WAIT, CUDA_EXT_SEM_WAIT_NODE_PARAMS,
+         soft_wait_make(params, &work), same_waits(node->work, params->numExtSems))
 /* A context of NULL is the current one where a node is added (measured). */
-NODE_CALLS(Memset, , MEMSET, CUDA_MEMSET_NODE_PARAMS, soft_memset_make(params, &work),
-           soft_memset_params, CONTEXT, is_context(or_current(ctx)), is_context(ctx), true)
-NODE_CALLS(Memcpy, , MEMCPY, CUDA_MEMCPY3D, soft_memcpy_make(params, &work), soft_memcpy_params,
-           CONTEXT, is_context(ctx), is_context(ctx), both_rows(node->work, params))
-NODE_CALLS(BatchMemOp, , BATCH_MEM_OP, CUDA_BATCH_MEM_OP_NODE_PARAMS,
-           soft_batch_make(params, &work), soft_batch_params, NO_CONTEXT, true, true, true)
+ADD(Memset, , MEMSET, CUDA_MEMSET_NODE_PARAMS, soft_memset_make(params, &work), CONTEXT,
+    is_context(or_current(ctx)))
+GET(Memset, , MEMSET, CUDA_MEMSET_NODE_PARAMS, soft_memset_params)
+SET(Memset, , MEMSET, CUDA_MEMSET_NODE_PARAMS, soft_memset_make(params, &work))
+ADD(Memcpy, , MEMCPY, CUDA_MEMCPY3D, soft_memcpy_make(params, &work), CONTEXT, is_context(ctx))
+GET(Memcpy, , MEMCPY, CUDA_MEMCPY3D, soft_memcpy_params)
 
 /* --- kernels */
-
-/* The older form has not the last two members. */
-static CUDA_KERNEL_NODE_PARAMS newer(const CUDA_KERNEL_NODE_PARAMS_v1 *p)
-{
-    CUDA_KERNEL_NODE_PARAMS params = {.func = p->func,
-                                      .gridDimX = p->gridDimX,
-                                      .gridDimY = p->gridDimY,
-                                      .gridDimZ = p->gridDimZ,
-                                      .blockDimX = p->blockDimX,
-                                      .blockDimY = p->blockDimY,
-                                      .blockDimZ = p->blockDimZ,
-                                      .sharedMemBytes = p->sharedMemBytes,
-                                      .kernelParams = p->kernelParams,
-                                      .extra = p->extra};
-    return params;
-}
-
-CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                      const CUgraphNode *dependencies, size_t numDependencies,
-                                      const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
-{
-    if (nodeParams == NULL)
-        return cuGraphAddKernelNode_v2(phGraphNode, hGraph, dependencies, numDependencies, NULL);
-    const CUDA_KERNEL_NODE_PARAMS params = newer(nodeParams);
-    return cuGraphAddKernelNode_v2(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode hNode,
-                                            CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
-{
-    CUDA_KERNEL_NODE_PARAMS p;
-    CUresult result = cuGraphKernelNodeGetParams_v2(hNode, nodeParams == NULL ? NULL : &p);
-    if (result != CUDA_SUCCESS) return result;
-    *nodeParams = (CUDA_KERNEL_NODE_PARAMS_v1){.func = p.func,
-                                               .gridDimX = p.gridDimX,
-                                               .gridDimY = p.gridDimY,
-                                               .gridDimZ = p.gridDimZ,
-                                               .blockDimX = p.blockDimX,
-                                               .blockDimY = p.blockDimY,
-                                               .blockDimZ = p.blockDimZ,
-                                               .sharedMemBytes = p.sharedMemBytes,
-                                               .kernelParams = p.kernelParams,
-                                               .extra = p.extra};
-    return CUDA_SUCCESS;
-}
-
-CUresult CUDAAPI cuGraphKernelNodeSetParams(CUgraphNode hNode,
-                                            const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
-{
-    if (nodeParams == NULL) return cuGraphKernelNodeSetParams_v2(hNode, NULL);
-    const CUDA_KERNEL_NODE_PARAMS params = newer(nodeParams);
-    return cuGraphKernelNodeSetParams_v2(hNode, &params);
-}
-
-CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
-{
-    if (nodeParams == NULL) return cuGraphExecKernelNodeSetParams_v2(hGraphExec, hNode, NULL);
-    const CUDA_KERNEL_NODE_PARAMS params = newer(nodeParams);
-    return cuGraphExecKernelNodeSetParams_v2(hGraphExec, hNode, &params);
-}
 
 /* Values that the twin has not are zero. cuda.h: which are of launches alone. */
 CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUlaunchAttributeID attr,
@@ -372,17 +320,8 @@ static CUresult make(const CUgraphNodeParams *p, const struct soft_launch_how *h
         return soft_wait_make(&params, work);
     }
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
-        return soft_event_node_make(p->eventRecord.event, true, work);
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
-        return soft_event_node_make(p->eventWait.event, false, work);
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: {
-        if (p->memOp.ctx == NULL) return CUDA_ERROR_INVALID_VALUE; /* measured on an H100 */
-        const CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.ctx = p->memOp.ctx,
-                                                      .count = p->memOp.count,
-                                                      .paramArray = p->memOp.paramArray,
-                                                      .flags = p->memOp.flags};
-        return soft_batch_make(&params, work);
-    }
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
     case CU_GRAPH_NODE_TYPE_GRAPH:
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
     case CU_GRAPH_NODE_TYPE_MEM_FREE: return CUDA_ERROR_NOT_SUPPORTED;
@@ -506,75 +445,3 @@ CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hN
     result = make(nodeParams, &how, &work);
     return replace_and_end(&node->work, result, work);
 }
-
-CUresult CUDAAPI cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
-{
-    struct soft_op *work = NULL;
-    CUDA_KERNEL_NODE_PARAMS params;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    struct soft_node *to = soft_object_find(dst, SOFT_NODE);
-    const struct soft_node *from = soft_object_find(src, SOFT_NODE);
-    if (to == NULL || from == NULL || to->type != CU_GRAPH_NODE_TYPE_KERNEL ||
-        from->type != CU_GRAPH_NODE_TYPE_KERNEL)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    soft_kernel_params(to->work, &params);
-    result = soft_kernel_make(&params, soft_kernel_how(from->work), &work);
-    return replace_and_end(&to->work, result, work);
-}
-
-/* --- of events */
-
-/* Of a node, or with `exec` of one in it; unlocks in any case. */
-static CUresult change_event(const char *call, CUgraphExec exec, bool in_exec, CUgraphNode handle,
-                             CUgraphNodeType type, CUevent event)
-{
-    struct soft_op *work = NULL;
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    struct soft_exec_node *of_exec = in_exec ? soft_exec_node_find(exec, handle) : NULL;
-    struct soft_node *node = soft_object_find(handle, SOFT_NODE);
-    if (node == NULL || node->type != type || (in_exec && of_exec == NULL))
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_event_node_make(event, type == CU_GRAPH_NODE_TYPE_EVENT_RECORD, &work);
-    return replace_and_end(in_exec ? &of_exec->work : &node->work, result, work);
-}
-
-static CUresult get_event(const char *call, CUgraphNode handle, CUgraphNodeType type, CUevent *out)
-{
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    const struct soft_node *node = soft_object_find(handle, SOFT_NODE);
-    if (node == NULL || node->type != type || out == NULL)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *out = soft_event_of_node(node->work);
-    return soft_end(CUDA_SUCCESS);
-}
-
-#define EVENT_CALLS(name, kind)                                                                    \
-    CUresult CUDAAPI cuGraphAddEvent##name##Node(CUgraphNode *out, CUgraph handle,                 \
-                                                 const CUgraphNode *before, size_t num_before,     \
-                                                 CUevent event)                                    \
-    {                                                                                              \
-        struct soft_graph *graph;                                                                  \
-        struct soft_op *work = NULL;                                                               \
-        CUresult result = begin_add(__func__, handle, out, out, &graph);                           \
-        if (result != CUDA_SUCCESS) return result;                                                 \
-        result = soft_event_node_make(event, (kind) == CU_GRAPH_NODE_TYPE_EVENT_RECORD, &work);    \
-        return add_and_end(graph, kind, result, work, before, num_before, out);                    \
-    }                                                                                              \
-    CUresult CUDAAPI cuGraphEvent##name##NodeGetEvent(CUgraphNode node, CUevent *out)              \
-    {                                                                                              \
-        return get_event(__func__, node, kind, out);                                               \
-    }                                                                                              \
-    CUresult CUDAAPI cuGraphEvent##name##NodeSetEvent(CUgraphNode node, CUevent event)             \
-    {                                                                                              \
-        return change_event(__func__, NULL, false, node, kind, event);                             \
-    }                                                                                              \
-    CUresult CUDAAPI cuGraphExecEvent##name##NodeSetEvent(CUgraphExec exec, CUgraphNode node,      \
-                                                          CUevent event)                           \
-    {                                                                                              \
-        return change_event(__func__, exec, true, node, kind, event);                              \
-    }
-EVENT_CALLS(Record, CU_GRAPH_NODE_TYPE_EVENT_RECORD)
-EVENT_CALLS(Wait, CU_GRAPH_NODE_TYPE_WAIT_EVENT)

@@ -312,12 +312,6 @@ CUresult soft_host_make(const CUDA_HOST_NODE_PARAMS *params, struct soft_op **ou
     return CUDA_SUCCESS;
 }
 
-void soft_host_params(const struct soft_op *work, CUDA_HOST_NODE_PARAMS *out)
-{
-    const struct host_call *call = (const struct host_call *)(const void *)work;
-    *out = (CUDA_HOST_NODE_PARAMS){.fn = call->function, .userData = call->user_data};
-}
-
 CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 {
     struct soft_context *context;

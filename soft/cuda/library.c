@@ -222,74 +222,18 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const 
     return soft_end(CUDA_ERROR_NOT_FOUND);
 }
 
-CUresult CUDAAPI cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
-{
-    struct soft_library *found;
-    CUresult result = begin_library(__func__, lib, count != NULL, &found);
-    if (result != CUDA_SUCCESS) return result;
-    *count = found->image.table->num_kernels;
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels,
-                                           CUlibrary lib)
-{
-    struct soft_library *found;
-    CUresult result = begin_library(__func__, lib, kernels != NULL && numKernels > 0, &found);
-    if (result != CUDA_SUCCESS) return result;
-    for (uint32_t i = 0; i < found->image.table->num_kernels && i < numKernels; i++)
-        kernels[i] = (CUkernel)(void *)&found->kernels[i];
-    return soft_end(CUDA_SUCCESS);
-}
-
-/* For what is in the current context: that one's module; locked on success. */
-static CUresult begin_module(const char *call, CUlibrary handle, bool arguments_valid,
-                             struct soft_module **out)
-{
-    struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct soft_library *library = soft_object_find(handle, SOFT_LIBRARY);
-    if (library == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    result = module_in(library, context, out);
-    return result == CUDA_SUCCESS ? result : soft_end(result);
-}
-
-CUresult CUDAAPI cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
-{
-    struct soft_module *module;
-    CUresult result = begin_module(__func__, library, pMod != NULL, &module);
-    if (result != CUDA_SUCCESS) return result;
-    *pMod = (CUmodule)(void *)module;
-    return soft_end(CUDA_SUCCESS);
-}
-
 CUresult CUDAAPI cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                     const char *name)
 {
+    struct soft_context *context;
     struct soft_module *module;
-    CUresult result = begin_module(__func__, library, true, &module);
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    return soft_end(soft_module_variable(module, name, dptr, bytes));
-}
-
-/* No variable of the twin's modules is managed: __managed__ says nothing to the host's compiler. */
-CUresult CUDAAPI cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
-                                     const char *name)
-{
-    struct soft_library *found;
-    CUresult result =
-        begin_library(__func__, library, name != NULL && (dptr != NULL || bytes != NULL), &found);
-    return result != CUDA_SUCCESS ? result : soft_end(CUDA_ERROR_NOT_FOUND);
-}
-
-CUresult CUDAAPI cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
-{
-    struct soft_library *found;
-    CUresult result = begin_library(__func__, library, fptr != NULL && symbol != NULL, &found);
-    /* cuda.h: NOT_FOUND if there is no unified function of that name, or no device supports them */
-    return result != CUDA_SUCCESS ? result : soft_end(CUDA_ERROR_NOT_FOUND);
+    struct soft_library *found = soft_object_find(library, SOFT_LIBRARY);
+    if (found == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    result = module_in(found, context, &module);
+    if (result == CUDA_SUCCESS) result = soft_module_variable(module, name, dptr, bytes);
+    return soft_end(result);
 }
 
 /* --- kernels */
@@ -336,15 +280,6 @@ CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
     result = function_of_kernel(kernel, context, &function);
     if (result == CUDA_SUCCESS) *pFunc = (CUfunction)(void *)function;
     return soft_end(result);
-}
-
-CUresult CUDAAPI cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
-{
-    struct kernel *found;
-    CUresult result = begin_kernel(__func__, kernel, pLib != NULL, &found);
-    if (result != CUDA_SUCCESS) return result;
-    *pLib = (CUlibrary)(void *)found->library;
-    return soft_end(CUDA_SUCCESS);
 }
 
 /* cuda.h: a NULL kernel is INVALID_VALUE. */

@@ -103,11 +103,6 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule *module, const void *image, unsigne
     return load_data(__func__, module, image, numOptions, options, optionValues);
 }
 
-CUresult CUDAAPI cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
-{
-    return load_data(__func__, module, fatCubin, 0, NULL, NULL);
-}
-
 struct inheritance {
     const struct soft_module *module;
     struct soft_context *heir;
@@ -166,15 +161,6 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const cha
         return soft_end(CUDA_SUCCESS);
     }
     return soft_end(CUDA_ERROR_NOT_FOUND);
-}
-
-CUresult CUDAAPI cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
-{
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    if (mode == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *mode = CU_MODULE_EAGER_LOADING;
-    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
@@ -263,16 +249,6 @@ CUresult CUDAAPI cuFuncLoad(CUfunction function)
     struct soft_function *found;
     CUresult result = begin_function(__func__, function, &found);
     return result != CUDA_SUCCESS ? result : soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
-{
-    struct soft_function *found;
-    CUresult result = begin_function(__func__, function, &found);
-    if (result != CUDA_SUCCESS) return result;
-    if (state == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    *state = CU_FUNCTION_LOADING_STATE_LOADED;
-    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)

@@ -283,21 +283,6 @@ SAME(cuIpcOpenMemHandle, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned i
      cuIpcOpenMemHandle_v2, (pdptr, handle, Flags))
 SAME(cuMemHostRegister, (void *p, size_t bytesize, unsigned int Flags), cuMemHostRegister_v2,
      (p, bytesize, Flags))
-SAME(cuStreamWaitValue32, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),
-     cuStreamWaitValue32_v2, (stream, addr, value, flags))
-SAME(cuStreamWaitValue64, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags),
-     cuStreamWaitValue64_v2, (stream, addr, value, flags))
-SAME(cuStreamWriteValue32,
-     (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),
-     cuStreamWriteValue32_v2, (stream, addr, value, flags))
-SAME(cuStreamWriteValue64,
-     (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags),
-     cuStreamWriteValue64_v2, (stream, addr, value, flags))
-SAME(cuStreamBatchMemOp,
-     (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray,
-      unsigned int flags),
-     cuStreamBatchMemOp_v2, (stream, count, paramArray, flags))
-
 /* cuda.h: "the fixed bank size of the hardware", which is 4 bytes since compute capability 5. */
 CUresult CUDAAPI cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 {
@@ -330,14 +315,6 @@ CUresult CUDAAPI cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig confi
     if (result != CUDA_SUCCESS) return result;
     if (soft_object_find(hfunc, SOFT_FUNCTION) == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     return soft_end(bank_size_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-}
-
-/* There is no such cache. */
-CUresult CUDAAPI cuCtxResetPersistingL2Cache(void)
-{
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    return result == CUDA_SUCCESS ? soft_end(CUDA_SUCCESS) : result;
 }
 
 /* Calls in whose second form a stream of 0 is the thread's own. */

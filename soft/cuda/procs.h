@@ -40,7 +40,6 @@
     X(cuDevicePrimaryCtxSetFlags, 11000, cuDevicePrimaryCtxSetFlags_v2) \
     X(cuDevicePrimaryCtxGetState, 7000, cuDevicePrimaryCtxGetState) \
     X(cuCtxCreate, 3020, cuCtxCreate_v2) \
-    X(cuCtxCreate, 11040, cuCtxCreate_v3) \
     X(cuCtxCreate, 12050, cuCtxCreate_v4) \
     X(cuCtxDestroy, 4000, cuCtxDestroy_v2) \
     X(cuCtxDestroy, 2000, cuCtxDestroy) \
@@ -59,7 +58,6 @@
     X(cuCtxGetSharedMemConfig, 4020, cuCtxGetSharedMemConfig) \
     X(cuCtxSetSharedMemConfig, 4020, cuCtxSetSharedMemConfig) \
     X(cuFuncSetSharedMemConfig, 4020, cuFuncSetSharedMemConfig) \
-    X(cuCtxResetPersistingL2Cache, 11000, cuCtxResetPersistingL2Cache) \
     X(cuCtxSetCacheConfig, 3020, cuCtxSetCacheConfig) \
     X(cuCtxGetId, 12000, cuCtxGetId) \
     X(cuCtxGetApiVersion, 3020, cuCtxGetApiVersion) \
@@ -73,7 +71,6 @@
     X(cuStreamSynchronize, 2000, cuStreamSynchronize) \
     X(cuStreamGetCtx, 9020, cuStreamGetCtx) \
     X(cuStreamGetCtx, 12050, cuStreamGetCtx_v2) \
-    X(cuStreamGetDevice, 12080, cuStreamGetDevice) \
     X(cuStreamGetFlags, 5050, cuStreamGetFlags) \
     X(cuStreamGetPriority, 5050, cuStreamGetPriority) \
     X(cuStreamGetId, 12000, cuStreamGetId) \
@@ -81,21 +78,15 @@
     X(cuEventDestroy, 4000, cuEventDestroy_v2) \
     X(cuEventDestroy, 2000, cuEventDestroy) \
     X(cuEventRecord, 2000, cuEventRecord) \
-    X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags) \
     X(cuDeviceGetDevResource, 12040, cuDeviceGetDevResource) \
-    X(cuCtxGetDevResource, 12040, cuCtxGetDevResource) \
-    X(cuGreenCtxGetDevResource, 12040, cuGreenCtxGetDevResource) \
     X(cuDevSmResourceSplitByCount, 12040, cuDevSmResourceSplitByCount) \
     X(cuDevResourceGenerateDesc, 12040, cuDevResourceGenerateDesc) \
     X(cuGreenCtxCreate, 12040, cuGreenCtxCreate) \
     X(cuGreenCtxDestroy, 12040, cuGreenCtxDestroy) \
     X(cuCtxFromGreenCtx, 12040, cuCtxFromGreenCtx) \
-    X(cuGreenCtxRecordEvent, 12040, cuGreenCtxRecordEvent) \
-    X(cuGreenCtxWaitEvent, 12040, cuGreenCtxWaitEvent) \
     X(cuStreamGetGreenCtx, 12040, cuStreamGetGreenCtx) \
     X(cuGreenCtxStreamCreate, 12050, cuGreenCtxStreamCreate) \
     X(cuCtxRecordEvent, 12050, cuCtxRecordEvent) \
-    X(cuCtxWaitEvent, 12050, cuCtxWaitEvent) \
     X(cuEventQuery, 2000, cuEventQuery) \
     X(cuEventSynchronize, 2000, cuEventSynchronize) \
     X(cuEventElapsedTime, 2000, cuEventElapsedTime) \
@@ -107,16 +98,8 @@
     X(cuIpcCloseMemHandle, 4010, cuIpcCloseMemHandle) \
     X(cuIpcGetEventHandle, 4010, cuIpcGetEventHandle) \
     X(cuIpcOpenEventHandle, 4010, cuIpcOpenEventHandle) \
-    X(cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2) \
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2) \
-    X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2) \
     X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2) \
-    X(cuStreamWaitValue32, 8000, cuStreamWaitValue32) \
-    X(cuStreamWaitValue64, 9000, cuStreamWaitValue64) \
-    X(cuStreamWriteValue32, 8000, cuStreamWriteValue32) \
-    X(cuStreamWriteValue64, 9000, cuStreamWriteValue64) \
-    X(cuStreamBatchMemOp, 8000, cuStreamBatchMemOp) \
-    X(cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2) \
     X(cuMemAlloc, 3020, cuMemAlloc_v2) \
     X(cuMemAllocPitch, 3020, cuMemAllocPitch_v2) \
     X(cuMemFree, 3020, cuMemFree_v2) \
@@ -208,11 +191,8 @@
     X(cuMemsetD2D8Async, 3020, cuMemsetD2D8Async) \
     X(cuMemsetD2D16Async, 3020, cuMemsetD2D16Async) \
     X(cuMemsetD2D32Async, 3020, cuMemsetD2D32Async) \
-    X(cuMemcpyBatchAsync, 12080, cuMemcpyBatchAsync) \
     X(cuMemcpyHtoA, 3020, cuMemcpyHtoA_v2) \
-    X(cuMemcpyHtoAAsync, 3020, cuMemcpyHtoAAsync_v2) \
     X(cuMemcpyAtoH, 3020, cuMemcpyAtoH_v2) \
-    X(cuMemcpyAtoHAsync, 3020, cuMemcpyAtoHAsync_v2) \
     X(cuMemcpyDtoA, 3020, cuMemcpyDtoA_v2) \
     X(cuMemcpyAtoD, 3020, cuMemcpyAtoD_v2) \
     X(cuMemcpyAtoA, 3020, cuMemcpyAtoA_v2) \
@@ -231,7 +211,6 @@
     X(cuTexObjectDestroy, 5000, cuTexObjectDestroy) \
     X(cuTexObjectGetResourceDesc, 5000, cuTexObjectGetResourceDesc) \
     X(cuTexObjectGetTextureDesc, 5000, cuTexObjectGetTextureDesc) \
-    X(cuTexObjectGetResourceViewDesc, 5000, cuTexObjectGetResourceViewDesc) \
     X(cuPointerGetAttribute, 4000, cuPointerGetAttribute) \
     X(cuPointerGetAttributes, 7000, cuPointerGetAttributes) \
     X(cuPointerSetAttribute, 6000, cuPointerSetAttribute) \
@@ -256,11 +235,9 @@
     X(cuModuleLoad, 2000, cuModuleLoad) \
     X(cuModuleLoadData, 2000, cuModuleLoadData) \
     X(cuModuleLoadDataEx, 2010, cuModuleLoadDataEx) \
-    X(cuModuleLoadFatBinary, 2000, cuModuleLoadFatBinary) \
     X(cuModuleGetGlobal, 3020, cuModuleGetGlobal_v2) \
     X(cuModuleUnload, 2000, cuModuleUnload) \
     X(cuModuleGetFunction, 2000, cuModuleGetFunction) \
-    X(cuModuleGetLoadingMode, 11070, cuModuleGetLoadingMode) \
     X(cuModuleGetFunctionCount, 12040, cuModuleGetFunctionCount) \
     X(cuModuleEnumerateFunctions, 12040, cuModuleEnumerateFunctions) \
     X(cuFuncGetAttribute, 2020, cuFuncGetAttribute) \
@@ -268,7 +245,6 @@
     X(cuFuncSetCacheConfig, 3000, cuFuncSetCacheConfig) \
     X(cuFuncGetModule, 11000, cuFuncGetModule) \
     X(cuFuncGetName, 12030, cuFuncGetName) \
-    X(cuFuncIsLoaded, 12040, cuFuncIsLoaded) \
     X(cuFuncLoad, 12040, cuFuncLoad) \
     X(cuFuncGetParamInfo, 12040, cuFuncGetParamInfo) \
     X(cuLinkCreate, 5050, cuLinkCreate) \
@@ -283,14 +259,8 @@
     X(cuLibraryLoadFromFile, 12000, cuLibraryLoadFromFile) \
     X(cuLibraryUnload, 12000, cuLibraryUnload) \
     X(cuLibraryGetKernel, 12000, cuLibraryGetKernel) \
-    X(cuLibraryGetKernelCount, 12040, cuLibraryGetKernelCount) \
-    X(cuLibraryEnumerateKernels, 12040, cuLibraryEnumerateKernels) \
-    X(cuLibraryGetModule, 12000, cuLibraryGetModule) \
     X(cuLibraryGetGlobal, 12000, cuLibraryGetGlobal) \
-    X(cuLibraryGetManaged, 12000, cuLibraryGetManaged) \
-    X(cuLibraryGetUnifiedFunction, 12000, cuLibraryGetUnifiedFunction) \
     X(cuKernelGetFunction, 12000, cuKernelGetFunction) \
-    X(cuKernelGetLibrary, 12050, cuKernelGetLibrary) \
     X(cuKernelGetName, 12030, cuKernelGetName) \
     X(cuKernelGetParamInfo, 12040, cuKernelGetParamInfo) \
     X(cuKernelGetAttribute, 12000, cuKernelGetAttribute) \
@@ -312,94 +282,52 @@
 #define SOFT_PROCS_GRAPHS(X) \
     X(cuStreamIsCapturing, 10000, cuStreamIsCapturing) \
     X(cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode) \
-    X(cuStreamBeginCapture, 10000, cuStreamBeginCapture) \
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2) \
     X(cuStreamEndCapture, 10000, cuStreamEndCapture) \
-    X(cuStreamGetCaptureInfo, 10010, cuStreamGetCaptureInfo) \
     X(cuStreamGetCaptureInfo, 11030, cuStreamGetCaptureInfo_v2) \
     X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3) \
-    X(cuStreamUpdateCaptureDependencies, 11030, cuStreamUpdateCaptureDependencies) \
-    X(cuStreamUpdateCaptureDependencies, 12030, cuStreamUpdateCaptureDependencies_v2) \
     X(cuGraphCreate, 10000, cuGraphCreate) \
     X(cuGraphDestroy, 10000, cuGraphDestroy) \
     X(cuGraphClone, 10000, cuGraphClone) \
     X(cuGraphNodeFindInClone, 10000, cuGraphNodeFindInClone) \
     X(cuGraphGetNodes, 10000, cuGraphGetNodes) \
-    X(cuGraphGetRootNodes, 10000, cuGraphGetRootNodes) \
     X(cuGraphGetEdges, 10000, cuGraphGetEdges) \
     X(cuGraphGetEdges, 12030, cuGraphGetEdges_v2) \
-    X(cuGraphNodeGetDependencies, 10000, cuGraphNodeGetDependencies) \
-    X(cuGraphNodeGetDependencies, 12030, cuGraphNodeGetDependencies_v2) \
-    X(cuGraphNodeGetDependentNodes, 10000, cuGraphNodeGetDependentNodes) \
-    X(cuGraphNodeGetDependentNodes, 12030, cuGraphNodeGetDependentNodes_v2) \
     X(cuGraphAddDependencies, 10000, cuGraphAddDependencies) \
     X(cuGraphAddDependencies, 12030, cuGraphAddDependencies_v2) \
-    X(cuGraphRemoveDependencies, 10000, cuGraphRemoveDependencies) \
-    X(cuGraphRemoveDependencies, 12030, cuGraphRemoveDependencies_v2) \
     X(cuGraphNodeGetType, 10000, cuGraphNodeGetType) \
     X(cuGraphDestroyNode, 10000, cuGraphDestroyNode) \
     X(cuGraphAddEmptyNode, 10000, cuGraphAddEmptyNode) \
-    X(cuGraphAddKernelNode, 10000, cuGraphAddKernelNode) \
     X(cuGraphAddKernelNode, 12000, cuGraphAddKernelNode_v2) \
-    X(cuGraphKernelNodeGetParams, 10000, cuGraphKernelNodeGetParams) \
     X(cuGraphKernelNodeGetParams, 12000, cuGraphKernelNodeGetParams_v2) \
-    X(cuGraphKernelNodeSetParams, 10000, cuGraphKernelNodeSetParams) \
     X(cuGraphKernelNodeSetParams, 12000, cuGraphKernelNodeSetParams_v2) \
     X(cuGraphKernelNodeGetAttribute, 11000, cuGraphKernelNodeGetAttribute) \
     X(cuGraphKernelNodeSetAttribute, 11000, cuGraphKernelNodeSetAttribute) \
-    X(cuGraphExecKernelNodeSetParams, 10010, cuGraphExecKernelNodeSetParams) \
     X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2) \
     X(cuGraphAddHostNode, 10000, cuGraphAddHostNode) \
-    X(cuGraphHostNodeGetParams, 10000, cuGraphHostNodeGetParams) \
-    X(cuGraphHostNodeSetParams, 10000, cuGraphHostNodeSetParams) \
-    X(cuGraphExecHostNodeSetParams, 10020, cuGraphExecHostNodeSetParams) \
     X(cuGraphAddMemcpyNode, 10000, cuGraphAddMemcpyNode) \
     X(cuGraphMemcpyNodeGetParams, 10000, cuGraphMemcpyNodeGetParams) \
-    X(cuGraphMemcpyNodeSetParams, 10000, cuGraphMemcpyNodeSetParams) \
-    X(cuGraphExecMemcpyNodeSetParams, 10020, cuGraphExecMemcpyNodeSetParams) \
     X(cuGraphAddMemsetNode, 10000, cuGraphAddMemsetNode) \
     X(cuGraphMemsetNodeGetParams, 10000, cuGraphMemsetNodeGetParams) \
     X(cuGraphMemsetNodeSetParams, 10000, cuGraphMemsetNodeSetParams) \
-    X(cuGraphExecMemsetNodeSetParams, 10020, cuGraphExecMemsetNodeSetParams) \
     X(cuGraphAddExternalSemaphoresSignalNode, 11020, cuGraphAddExternalSemaphoresSignalNode) \
     X(cuGraphExternalSemaphoresSignalNodeGetParams, 11020, cuGraphExternalSemaphoresSignalNodeGetParams) \
-    X(cuGraphExternalSemaphoresSignalNodeSetParams, 11020, cuGraphExternalSemaphoresSignalNodeSetParams) \
     X(cuGraphExecExternalSemaphoresSignalNodeSetParams, 11020, cuGraphExecExternalSemaphoresSignalNodeSetParams) \
     X(cuGraphAddExternalSemaphoresWaitNode, 11020, cuGraphAddExternalSemaphoresWaitNode) \
     X(cuGraphExternalSemaphoresWaitNodeGetParams, 11020, cuGraphExternalSemaphoresWaitNodeGetParams) \
-    X(cuGraphExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExternalSemaphoresWaitNodeSetParams) \
     X(cuGraphExecExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExecExternalSemaphoresWaitNodeSetParams) \
     X(cuGraphConditionalHandleCreate, 12030, cuGraphConditionalHandleCreate) \
     X(cuGraphAddNode, 12020, cuGraphAddNode) \
     X(cuGraphAddNode, 12030, cuGraphAddNode_v2) \
     X(cuGraphNodeSetParams, 12020, cuGraphNodeSetParams) \
     X(cuGraphExecNodeSetParams, 12020, cuGraphExecNodeSetParams) \
-    X(cuGraphKernelNodeCopyAttributes, 11000, cuGraphKernelNodeCopyAttributes) \
-    X(cuGraphAddEventRecordNode, 11010, cuGraphAddEventRecordNode) \
-    X(cuGraphEventRecordNodeGetEvent, 11010, cuGraphEventRecordNodeGetEvent) \
-    X(cuGraphEventRecordNodeSetEvent, 11010, cuGraphEventRecordNodeSetEvent) \
-    X(cuGraphExecEventRecordNodeSetEvent, 11010, cuGraphExecEventRecordNodeSetEvent) \
-    X(cuGraphAddEventWaitNode, 11010, cuGraphAddEventWaitNode) \
-    X(cuGraphEventWaitNodeGetEvent, 11010, cuGraphEventWaitNodeGetEvent) \
-    X(cuGraphEventWaitNodeSetEvent, 11010, cuGraphEventWaitNodeSetEvent) \
-    X(cuGraphExecEventWaitNodeSetEvent, 11010, cuGraphExecEventWaitNodeSetEvent) \
-    X(cuGraphAddBatchMemOpNode, 11070, cuGraphAddBatchMemOpNode) \
-    X(cuGraphBatchMemOpNodeGetParams, 11070, cuGraphBatchMemOpNodeGetParams) \
-    X(cuGraphBatchMemOpNodeSetParams, 11070, cuGraphBatchMemOpNodeSetParams) \
-    X(cuGraphExecBatchMemOpNodeSetParams, 11070, cuGraphExecBatchMemOpNodeSetParams) \
     X(cuGraphInstantiate, 12000, cuGraphInstantiateWithFlags) \
     X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags) \
     X(cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams) \
     X(cuGraphExecDestroy, 10000, cuGraphExecDestroy) \
-    X(cuGraphExecGetFlags, 12000, cuGraphExecGetFlags) \
-    X(cuGraphExecUpdate, 10020, cuGraphExecUpdate) \
     X(cuGraphExecUpdate, 12000, cuGraphExecUpdate_v2) \
-    X(cuGraphNodeSetEnabled, 11060, cuGraphNodeSetEnabled) \
-    X(cuGraphNodeGetEnabled, 11060, cuGraphNodeGetEnabled) \
-    X(cuGraphUpload, 11010, cuGraphUpload) \
     X(cuGraphLaunch, 10000, cuGraphLaunch) \
     X(cuUserObjectCreate, 11030, cuUserObjectCreate) \
-    X(cuUserObjectRetain, 11030, cuUserObjectRetain) \
     X(cuUserObjectRelease, 11030, cuUserObjectRelease) \
     X(cuGraphRetainUserObject, 11030, cuGraphRetainUserObject) \
     X(cuGraphReleaseUserObject, 11030, cuGraphReleaseUserObject)
@@ -408,8 +336,7 @@
 #if CUDA_VERSION >= 13000
 #define SOFT_PROCS_13000(X) \
     X(cuCtxGetDevice, 13000, cuCtxGetDevice_v2) \
-    X(cuCtxSynchronize, 13000, cuCtxSynchronize_v2) \
-    X(cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2)
+    X(cuCtxSynchronize, 13000, cuCtxSynchronize_v2)
 #else
 #define SOFT_PROCS_13000(X)
 #endif
@@ -466,23 +393,13 @@
     X(cuStreamSynchronize, 7000, cuStreamSynchronize, ptsz, (CUstream hStream), (hStream)) \
     X(cuStreamGetCtx, 9020, cuStreamGetCtx, ptsz, (CUstream hStream, CUcontext *pctx), (hStream, pctx)) \
     X(cuStreamGetCtx, 12050, cuStreamGetCtx_v2, ptsz, (CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx), (hStream, pCtx, pGreenCtx)) \
-    X(cuStreamGetDevice, 12080, cuStreamGetDevice, ptsz, (CUstream hStream, CUdevice *device), (hStream, device)) \
     X(cuStreamGetFlags, 7000, cuStreamGetFlags, ptsz, (CUstream hStream, unsigned int *flags), (hStream, flags)) \
     X(cuStreamGetPriority, 7000, cuStreamGetPriority, ptsz, (CUstream hStream, int *priority), (hStream, priority)) \
     X(cuStreamGetId, 12000, cuStreamGetId, ptsz, (CUstream hStream, unsigned long long *streamId), (hStream, streamId)) \
     X(cuEventRecord, 7000, cuEventRecord, ptsz, (CUevent hEvent, CUstream hStream), (hEvent, hStream)) \
-    X(cuEventRecordWithFlags, 11010, cuEventRecordWithFlags, ptsz, (CUevent hEvent, CUstream hStream, unsigned int flags), (hEvent, hStream, flags)) \
     X(cuStreamWaitEvent, 7000, cuStreamWaitEvent, ptsz, (CUstream hStream, CUevent hEvent, unsigned int Flags), (hStream, hEvent, Flags)) \
-    X(cuStreamWaitValue32, 11070, cuStreamWaitValue32_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
     X(cuStreamWaitValue64, 11070, cuStreamWaitValue64_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
-    X(cuStreamWriteValue32, 11070, cuStreamWriteValue32_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
     X(cuStreamWriteValue64, 11070, cuStreamWriteValue64_v2, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
-    X(cuStreamWaitValue32, 8000, cuStreamWaitValue32, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
-    X(cuStreamWaitValue64, 9000, cuStreamWaitValue64, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
-    X(cuStreamWriteValue32, 8000, cuStreamWriteValue32, ptsz, (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags), (stream, addr, value, flags)) \
-    X(cuStreamWriteValue64, 9000, cuStreamWriteValue64, ptsz, (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags), (stream, addr, value, flags)) \
-    X(cuStreamBatchMemOp, 8000, cuStreamBatchMemOp, ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags), (stream, count, paramArray, flags)) \
-    X(cuStreamBatchMemOp, 11070, cuStreamBatchMemOp_v2, ptsz, (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *paramArray, unsigned int flags), (stream, count, paramArray, flags)) \
     X(cuMemPrefetchAsync, 8000, cuMemPrefetchAsync, ptsz, (CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream), (devPtr, count, dstDevice, hStream)) \
     X(cuMemPrefetchAsync, 12020, cuMemPrefetchAsync_v2, ptsz, (CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned int flags, CUstream hStream), (devPtr, count, location, flags, hStream)) \
     X(cuStreamAttachMemAsync, 7000, cuStreamAttachMemAsync, ptsz, (CUstream hStream, CUdeviceptr dptr, size_t length, unsigned int flags), (hStream, dptr, length, flags)) \
@@ -519,12 +436,8 @@
     X(cuMemsetD2D16Async, 7000, cuMemsetD2D16Async, ptsz, (CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width, size_t Height, CUstream hStream), (dstDevice, dstPitch, us, Width, Height, hStream)) \
     X(cuMemsetD2D32, 7000, cuMemsetD2D32_v2, ptds, (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height), (dstDevice, dstPitch, ui, Width, Height)) \
     X(cuMemsetD2D32Async, 7000, cuMemsetD2D32Async, ptsz, (CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width, size_t Height, CUstream hStream), (dstDevice, dstPitch, ui, Width, Height, hStream)) \
-    X(cuMemcpyBatchAsync, 12080, cuMemcpyBatchAsync, ptsz, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, CUstream hStream), (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, failIdx, hStream)) \
-    X(cuMemcpyBatchAsync, 13000, cuMemcpyBatchAsync_v2, ptsz, (CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream), (dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream)) \
     X(cuMemcpyHtoA, 7000, cuMemcpyHtoA_v2, ptds, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount), (dstArray, dstOffset, srcHost, ByteCount)) \
-    X(cuMemcpyHtoAAsync, 7000, cuMemcpyHtoAAsync_v2, ptsz, (CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount, CUstream hStream), (dstArray, dstOffset, srcHost, ByteCount, hStream)) \
     X(cuMemcpyAtoH, 7000, cuMemcpyAtoH_v2, ptds, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount), (dstHost, srcArray, srcOffset, ByteCount)) \
-    X(cuMemcpyAtoHAsync, 7000, cuMemcpyAtoHAsync_v2, ptsz, (void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount, CUstream hStream), (dstHost, srcArray, srcOffset, ByteCount, hStream)) \
     X(cuMemcpyDtoA, 7000, cuMemcpyDtoA_v2, ptds, (CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount), (dstArray, dstOffset, srcDevice, ByteCount)) \
     X(cuMemcpyAtoD, 7000, cuMemcpyAtoD_v2, ptds, (CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount), (dstDevice, srcArray, srcOffset, ByteCount)) \
     X(cuMemcpyAtoA, 7000, cuMemcpyAtoA_v2, ptds, (CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset, size_t ByteCount), (dstArray, dstOffset, srcArray, srcOffset, ByteCount)) \
@@ -541,9 +454,7 @@
     X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2, ptsz, (CUstream hStream, CUstreamCaptureMode mode), (hStream, mode)) \
     X(cuStreamEndCapture, 10000, cuStreamEndCapture, ptsz, (CUstream hStream, CUgraph *phGraph), (hStream, phGraph)) \
     X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3, ptsz, (CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out), (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out)) \
-    X(cuStreamUpdateCaptureDependencies, 12030, cuStreamUpdateCaptureDependencies_v2, ptsz, (CUstream hStream, CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies, unsigned int flags), (hStream, dependencies, dependencyData, numDependencies, flags)) \
     X(cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams, ptsz, (CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams), (phGraphExec, hGraph, instantiateParams)) \
-    X(cuGraphUpload, 11010, cuGraphUpload, ptsz, (CUgraphExec hGraph, CUstream hStream), (hGraph, hStream)) \
     X(cuGraphLaunch, 10000, cuGraphLaunch, ptsz, (CUgraphExec hGraph, CUstream hStream), (hGraph, hStream))
 // clang-format on
 

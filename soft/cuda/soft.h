@@ -111,7 +111,6 @@ struct soft_context {
     struct soft_stream *streams; /* those whose worker may still run */
     struct soft_stream *legacy;
     struct soft_stream *marker; /* private: completes the records of cuCtxRecordEvent */
-    uint64_t gate; /* cuCtxWaitEvent: streams wait until the marker comes there; 0: none */
     unsigned num_peers;
     struct soft_context *peers[SOFT_MAX_PEERS]; /* whose memory this one may use */
 };
@@ -232,13 +231,6 @@ struct soft_op {
      * always. */
     CUresult (*admit)(struct soft_op *op, const struct soft_context *context);
     void (*recall)(struct soft_op *op); /* undoes admit: it was not submitted after all */
-    /* Of a node's work, locked: called right before the launch's operation is submitted there;
-     * *extra goes to settle() once it is submitted, and to complete() when it is done, or was not
-     * submitted. NULL: none of them. */
-    CUresult (*place)(struct soft_op *work, struct soft_op *op, struct soft_stream *stream,
-                      void **extra);
-    void (*settle)(struct soft_op *work, void *extra);
-    void (*complete)(void *extra);
 };
 void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *));
 /* Gives up an operation that was never submitted, or one of its owners' share: the last one retires
@@ -279,8 +271,6 @@ void soft_point_wait(const struct soft_point *point);
  * if asked). */
 CUresult soft_op_after_context(void *op, const struct soft_context *context, bool blocking_only);
 CUresult soft_context_wait(struct soft_context *context);
-/* Makes each stream of the context, and each that it will have, wait for the point. */
-CUresult soft_context_after(struct soft_context *context, const struct soft_point *point);
 /* For what was submitted to the stream. */
 CUresult soft_stream_wait(struct soft_stream *stream);
 /* The same, and other threads' calls in the context wait meanwhile, as they do in NVIDIA's driver

@@ -285,37 +285,6 @@ CUresult soft_context_wait_holding(struct soft_context *context)
     return result;
 }
 
-/* The stream's next work comes after what cuCtxWaitEvent named. */
-static CUresult wait_at_gate(struct soft_stream *stream)
-{
-    const struct soft_context *context = stream->object.context;
-    struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);
-    if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = soft_op_add_point(op, context->marker, context->gate);
-    if (result == CUDA_SUCCESS) return soft_submit(stream, op);
-    soft_op_drop(op);
-    return result;
-}
-
-CUresult soft_context_after(struct soft_context *context, const struct soft_point *point)
-{
-    struct soft_stream *marker;
-    struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);
-    if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = soft_stream_marker(context, &marker);
-    if (result == CUDA_SUCCESS) result = soft_op_add_point(op, point->stream, point->seq);
-    if (result != CUDA_SUCCESS) {
-        soft_op_drop(op);
-        return result;
-    }
-    result = soft_submit(marker, op);
-    if (result != CUDA_SUCCESS) return result;
-    context->gate = marker->submitted;
-    for (struct soft_stream *stream = context->streams; stream != NULL; stream = stream->next)
-        if (stream != marker && result == CUDA_SUCCESS) result = wait_at_gate(stream);
-    return result;
-}
-
 static CUresult make_stream(struct soft_context *context, unsigned flags, int priority,
                             struct soft_stream **out)
 {
@@ -331,13 +300,7 @@ static CUresult make_stream(struct soft_context *context, unsigned flags, int pr
     stream->next = context->streams;
     context->streams = stream;
     *out = stream;
-    if (context->gate == 0 || context->marker->completed >= context->gate) return CUDA_SUCCESS;
-    CUresult result = wait_at_gate(stream);
-    if (result != CUDA_SUCCESS) {
-        context->streams = stream->next;
-        soft_stream_unref(stream);
-    }
-    return result;
+    return CUDA_SUCCESS;
 }
 
 static CUresult per_thread_stream(struct soft_context *context, struct soft_stream **out)
@@ -417,7 +380,6 @@ void soft_streams_end(struct soft_context *context)
         pthread_cond_wait(&soft.progress, &soft.lock);
     context->legacy = NULL;
     context->marker = NULL;
-    context->gate = 0;
 }
 
 CUresult soft_stream_create(struct soft_context *context, unsigned flags, int priority,
@@ -541,15 +503,6 @@ CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx
     *pCtx = (CUcontext)(void *)context;
     if (pGreenCtx != NULL)
         *pGreenCtx = context->green_count != 0 ? (CUgreenCtx)(void *)context : NULL;
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device)
-{
-    struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, device, &stream);
-    if (result != CUDA_SUCCESS) return result;
-    *device = stream->object.context->device;
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -369,16 +369,6 @@ CUresult CUDAAPI cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObj
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
-                                                CUtexObject texObject)
-{
-    const struct texture *texture = NULL;
-    CUresult result = begin_query(__func__, pResViewDesc, texObject, &texture);
-    if (result != CUDA_SUCCESS) return result;
-    *pResViewDesc = texture->view; /* zeros where there is none: no error (measured) */
-    return soft_end(CUDA_SUCCESS);
-}
-
 /* Surface objects. */
 
 static struct soft_slots surfaces = {.kind = SOFT_SURFACE,

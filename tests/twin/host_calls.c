@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that host code makes and the library does not: libraries and their kernels, variables of
- * modules, occupancy, managed memory, linkers, cooperative launches, batches of words, waits of a
- * whole context. What is not the twin's own is in the contract suite (host_calls.c there). */
+ * modules, occupancy, linkers, cooperative launches. What is not the twin's own is in the contract
+ * suite (host_calls.c there). */
 #define TEST_GROUP "host_calls."
 #include "twin.h"
 
@@ -45,7 +45,7 @@ TWIN_CASE(library_in_two_contexts, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->LibraryGetKernel(&kernel, library, "twin_poke"));
     CU_OK(t->cu->KernelSetAttribute(shared, 60000, kernel, 0)); /* before there is a module */
     CU_OK(t->cu->KernelGetFunction(&functions[0], kernel));
-    CU_OK(t->cu->LibraryGetModule(&modules[0], library));
+    CU_OK(t->cu->FuncGetModule(&modules[0], functions[0]));
     CU_OK(t->cu->MemAlloc(&memory[0], 256));
     CU_OK(t->cu->CtxCreate(&other, 0, 0));
     CU_OK(t->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -61,7 +61,7 @@ TWIN_CASE(library_in_two_contexts, CU_STREAM_NON_BLOCKING)
         REQUIRE_EQ(found[i], 40 + i);
     }
     CU_OK(t->cu->KernelGetFunction(&functions[1], kernel));
-    CU_OK(t->cu->LibraryGetModule(&modules[1], library));
+    CU_OK(t->cu->FuncGetModule(&modules[1], functions[1]));
     REQUIRE(functions[0] != functions[1] && modules[0] != modules[1]);
     /* The function's own setting counts, whenever the kernel's is made. */
     CU_OK(t->cu->FuncSetAttribute(functions[1], shared, 1000));
@@ -304,40 +304,6 @@ TWIN_CASE(occupancy_of_a_played_device, CU_STREAM_NON_BLOCKING)
     for (size_t i = 0; i < 264; i++)
         REQUIRE_EQ(found[i], 77);
     t->cu->SoftPlayAttribute(0, 0);
-}
-
-/* A stream that is there waits, and so does one that is made later; a stream of another context
- * does not. */
-TWIN_CASE(context_waits, CU_STREAM_NON_BLOCKING)
-{
-    CUcontext other;
-    CUstream foreign, later, between;
-    CUevent event;
-    twin_gate *gate = twin_gate_new();
-    CU_OK(t->cu->CtxCreate(&other, 0, 0));
-    CU_OK(t->cu->StreamCreate(&foreign, CU_STREAM_NON_BLOCKING));
-    CU_OK(t->cu->StreamCreate(&between, CU_STREAM_NON_BLOCKING));
-    CU_OK(t->cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
-    CU_OK(t->cu->CtxWaitEvent(t->context, event)); /* never recorded */
-    CU_OK(t->cu->StreamQuery(t->stream));
-    CU_OK(t->cu->LaunchHostFunc(foreign, twin_gate_wait, gate));
-    CU_OK(t->cu->EventRecord(event, foreign));
-    CU_OK(t->cu->CtxWaitEvent(t->context, event));
-    CU_OK(t->cu->CtxSetCurrent(t->context));
-    CU_OK(t->cu->StreamCreate(&later, CU_STREAM_NON_BLOCKING));
-    CU_IS(t->cu->StreamQuery(t->stream), CUDA_ERROR_NOT_READY);
-    CU_IS(t->cu->StreamQuery(later), CUDA_ERROR_NOT_READY);
-    CU_OK(t->cu->StreamQuery(between));
-    twin_gate_open(gate);
-    CU_OK(t->cu->StreamSynchronize(later));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    CU_IS(t->cu->CtxWaitEvent(t->context, NULL), CUDA_ERROR_INVALID_HANDLE);
-    CU_OK(t->cu->StreamDestroy(later));
-    CU_OK(t->cu->StreamDestroy(foreign));
-    CU_OK(t->cu->StreamDestroy(between));
-    CU_OK(t->cu->EventDestroy(event));
-    CU_OK(t->cu->CtxDestroy(other));
-    twin_gate_free(gate);
 }
 
 /* Programs that look for a call by its first name get the form of that name, and it works. */

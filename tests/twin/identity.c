@@ -216,17 +216,6 @@ TWIN_CASE(copies_of_rows, CU_STREAM_NON_BLOCKING)
     CU_OK(t->cu->MemcpyAtoH(back, a, 0, SIZE));
     REQUIRE(memcmp(back, bytes, 5) == 0 && memcmp(back + 5, bytes, 20) == 0 &&
             memcmp(back + 25, bytes + 25, SIZE - 25) == 0);
-    /* In the order of a stream; host memory that is not pinned is read at once, and is waited for
-     * when it is written. */
-    twin_gate *gate = twin_gate_new();
-    CU_OK(t->cu->LaunchHostFunc(t->stream, twin_gate_wait, gate));
-    CU_OK(t->cu->MemcpyHtoAAsync(a, 50, bytes, 51, t->stream));
-    memset(back, 0, sizeof back);
-    twin_gate_open(gate);
-    CU_OK(t->cu->MemcpyAtoHAsync(back, a, 50, 51, t->stream));
-    CU_OK(t->cu->StreamSynchronize(t->stream));
-    REQUIRE(memcmp(back, bytes, 51) == 0);
-    twin_gate_free(gate);
 
     CU_IS(t->cu->MemcpyHtoA(a, 1, bytes, SIZE), CUDA_ERROR_INVALID_VALUE);
     CU_IS(t->cu->MemcpyAtoH(back, a, SIZE, 1), CUDA_ERROR_INVALID_VALUE);
