@@ -71,9 +71,7 @@ static CUresult create_and_end(struct soft_context *context, CUarray *handle,
 
 CUresult CUDAAPI cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pHandle == NULL || pAllocateArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const CUDA_ARRAY3D_DESCRIPTOR desc = {.Width = pAllocateArray->Width,
                                           .Height = pAllocateArray->Height,
@@ -84,9 +82,7 @@ CUresult CUDAAPI cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR 
 
 CUresult CUDAAPI cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pHandle == NULL || pAllocateArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     return create_and_end(context, pHandle, pAllocateArray);
 }
@@ -102,9 +98,7 @@ void soft_array_free(void *handle)
 
 CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), context);
     struct soft_array *array =
         soft_object_find(hArray, SOFT_ARRAY); /* a level is its mipmapped array's */
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -119,9 +113,7 @@ CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
 CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
                                            CUarray hArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT), context);
     if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(hArray);
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -132,9 +124,7 @@ CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescri
 
 CUresult CUDAAPI cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT), context);
     if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_array *array = soft_array_find(hArray);
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -153,8 +143,7 @@ static CUresult publish(struct soft_mipmap *mipmap, const struct soft_layout *la
     mipmap->num_levels = layout->num_levels;
     for (unsigned i = 0; i < layout->num_levels; i++)
         set_up(&mipmap->levels[i], layout, i, mipmap->start);
-    CUresult result = soft_sparse_new(mipmap->levels, mipmap->num_levels, false, &mipmap->sparse);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_sparse_new(mipmap->levels, mipmap->num_levels, false, &mipmap->sparse));
     soft_object_add(&mipmap->object, SOFT_MIPMAP, context);
     for (unsigned i = 0; i < layout->num_levels; i++)
         publish_array(&mipmap->levels[i], SOFT_LEVEL, context);
@@ -167,8 +156,7 @@ CUresult soft_mipmap_new(struct soft_context *context, const CUDA_ARRAY3D_DESCRI
 {
     struct soft_layout layout;
     CUmipmappedArray handle;
-    CUresult result = soft_layout_of(desc, levels, &layout);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_layout_of(desc, levels, &layout));
     struct soft_mipmap *mipmap = calloc(1, sizeof(*mipmap));
     if (mipmap == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     mipmap->start =
@@ -211,10 +199,8 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
                                         const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
                                         unsigned int numMipmapLevels)
 {
-    struct soft_context *context;
     struct soft_mipmap *mipmap;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pHandle == NULL || pMipmappedArrayDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (video_refused(pMipmappedArrayDesc)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* cuda.h: clamped to the range of 1 to the full chain. */
@@ -242,8 +228,7 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
     struct soft_context *context;
     struct soft_layout layout;
     /* Under a sticky error it succeeds, and is of no use (measured). */
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context));
     if (mipmap == NULL || mipmapDesc == NULL || extMem == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
@@ -255,10 +240,9 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_SPARSE)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = (soft_external_memory_of_swiftshader(memory)
-                  ? soft_layout_in_swiftshader
-                  : soft_layout_of)(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP((soft_external_memory_of_swiftshader(memory)
+                   ? soft_layout_in_swiftshader
+                   : soft_layout_of)(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout));
     if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
 
     struct soft_mipmap *made = calloc(1, sizeof(*made));
@@ -283,9 +267,7 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
 CUresult CUDAAPI cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
                                           unsigned int level)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT), context);
     if (pLevelArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -333,9 +315,7 @@ uint64_t soft_mipmaps_mapped(void)
 
 CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), context);
     struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL || mipmap->of_graphics) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     soft_context_wait(mipmap->object.context);

@@ -120,11 +120,9 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side, from_side;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin_stream(call, handle, &context));
     if (to == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_stream_get(context, handle, &stream));
     if ((has_context(to) && soft_context_find(to->context) == NULL) ||
         (has_context(from) && soft_context_find(from->context) == NULL))
         return soft_end(CUDA_ERROR_INVALID_CONTEXT);

@@ -103,8 +103,7 @@ static CUresult lay_out(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
     unsigned known_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
                            CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
                            CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_SPARSE;
-    CUresult result = soft_element_of(desc->Format, desc->NumChannels, &out->element);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_element_of(desc->Format, desc->NumChannels, &out->element));
     if (soft_format_is_video(desc->Format)) known_flags |= SOFT_VIDEO_ENCODE_DECODE;
     if ((desc->Flags & ~known_flags) || !extents_valid(desc, &out->element) || num_levels == 0 ||
         num_levels > soft_full_chain(desc))

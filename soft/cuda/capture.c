@@ -197,8 +197,7 @@ static bool joined(const struct soft_capture *capture)
 static CUresult begin_with(const char *call, CUstream handle, struct soft_stream **stream)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     result = soft_stream_get(context, handle, stream);
     return result == CUDA_SUCCESS ? result : soft_end(result);
 }
@@ -206,8 +205,7 @@ static CUresult begin_with(const char *call, CUstream handle, struct soft_stream
 CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
 {
     struct soft_stream *stream;
-    CUresult result = begin_with(__func__, hStream, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, hStream, &stream));
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (stream == soft_stream_context(stream)->legacy)
         return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
@@ -239,8 +237,7 @@ free_capture:
 CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 {
     struct soft_stream *stream;
-    CUresult result = begin_with(__func__, hStream, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, hStream, &stream));
     struct soft_capture *capture = soft_stream_place(stream)->capture;
     if (capture == NULL) return soft_end(CUDA_ERROR_ILLEGAL_STATE);
     if (phGraph != NULL) *phGraph = NULL;
@@ -269,8 +266,7 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 static CUresult begin_query(const char *call, CUstream handle, const void *out,
                             struct soft_stream **stream)
 {
-    CUresult result = begin_with(call, handle, stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(call, handle, stream));
     if (out == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_context *context = soft_stream_context(*stream);
     if (*stream == context->legacy && soft_capture_in_context(soft_captures, context, true) != NULL)
@@ -288,8 +284,7 @@ static CUstreamCaptureStatus status_of(const struct soft_capture *capture)
 CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, captureStatus, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, captureStatus, &stream));
     *captureStatus = status_of(soft_stream_place(stream)->capture);
     return soft_end(CUDA_SUCCESS);
 }
@@ -299,8 +294,7 @@ static CUresult capture_info(const char *call, CUstream handle, CUstreamCaptureS
                              const CUgraphEdgeData **edges, size_t *num_nodes)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(call, handle, status, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(call, handle, status, &stream));
     if (edges != NULL && nodes == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_capture_place *place = soft_stream_place(stream);
     *status = status_of(place->capture);
@@ -485,8 +479,7 @@ CUresult soft_capture_allows_wait(struct soft_stream *stream)
 
 CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     CUstreamCaptureMode before = thread_mode;

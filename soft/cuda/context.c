@@ -91,8 +91,7 @@ static bool valid_flags(unsigned flags)
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     if (pctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_context *context = &soft.devices[dev].primary;
@@ -109,8 +108,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 
 CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     struct soft_context *context = &soft.devices[dev].primary;
     if (context->retained == 0) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
@@ -123,8 +121,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 
 CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice dev)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     struct soft_context *context = &soft.devices[dev].primary;
     if (context->active) {
@@ -137,8 +134,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice dev)
 
 CUresult CUDAAPI cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     if (!valid_flags(flags)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     soft.devices[dev].primary.flags = flags;
@@ -147,8 +143,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags)
 
 CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     if (flags == NULL || active == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *flags = soft.devices[dev].primary.flags;
@@ -189,8 +184,7 @@ CUresult CUDAAPI cuCtxCreate_v2(CUcontext *pctx, unsigned int flags, CUdevice de
 CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                                 unsigned int flags, CUdevice dev)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (ctxCreateParams != NULL && ctxCreateParams->numExecAffinityParams != 0)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     return create_and_end(pctx, flags, dev,
@@ -225,8 +219,7 @@ void soft_context_destroy(struct soft_context *context)
 
 CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (ctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_context *context = soft_object_find(ctx, SOFT_CONTEXT);
     if (context == NULL || context->primary || !context->active || context->green_count != 0)
@@ -237,8 +230,7 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
 
 CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext ctx)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (ctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_context *context = soft_object_find(ctx, SOFT_CONTEXT);
     if (context == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
@@ -249,8 +241,7 @@ CUresult CUDAAPI cuCtxPushCurrent_v2(CUcontext ctx)
 
 CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext *pctx)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (stack.depth == 0) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     stack.depth--;
     if (pctx != NULL) *pctx = (CUcontext)(void *)stack.items[stack.depth];
@@ -259,8 +250,7 @@ CUresult CUDAAPI cuCtxPopCurrent_v2(CUcontext *pctx)
 
 CUresult CUDAAPI cuCtxSetCurrent(CUcontext ctx)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (ctx == NULL) {
         if (stack.depth > 0) stack.depth--;
         return soft_end(CUDA_SUCCESS);
@@ -274,8 +264,7 @@ CUresult CUDAAPI cuCtxSetCurrent(CUcontext ctx)
 
 CUresult CUDAAPI cuCtxGetCurrent(CUcontext *pctx)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (pctx == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pctx = (CUcontext)(void *)soft_context_current();
     return soft_end(CUDA_SUCCESS);
@@ -283,9 +272,7 @@ CUresult CUDAAPI cuCtxGetCurrent(CUcontext *pctx)
 
 CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT_TO_FREE, context);
     if (device == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *device = context->device;
     return soft_end(CUDA_SUCCESS);
@@ -295,8 +282,7 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
 static CUresult begin_with(const char *call, CUcontext handle, struct soft_context **context)
 {
     if (handle == NULL) return soft_begin(call, SOFT_NEED_CONTEXT, context);
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *context = soft_object_find(handle, SOFT_CONTEXT);
     if (*context == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     if (!(*context)->active) return soft_end(CUDA_ERROR_CONTEXT_IS_DESTROYED);
@@ -314,8 +300,7 @@ static CUresult synchronize_and_end(struct soft_context *context)
 CUresult CUDAAPI cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
     struct soft_context *context;
-    CUresult result = begin_with(__func__, ctx, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, ctx, &context));
     if (device == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *device = context->device;
     return soft_end(CUDA_SUCCESS);
@@ -331,9 +316,7 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
 
 CUresult CUDAAPI cuCtxSetFlags(unsigned int flags)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (!valid_flags(flags)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if ((flags & CU_CTX_SYNC_MEMOPS) != 0) soft_count_sync_memops(true);
     context->flags = flags;
@@ -342,9 +325,7 @@ CUresult CUDAAPI cuCtxSetFlags(unsigned int flags)
 
 CUresult CUDAAPI cuCtxGetFlags(unsigned int *flags)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (flags == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *flags = context->flags;
     return soft_end(CUDA_SUCCESS);
@@ -353,8 +334,7 @@ CUresult CUDAAPI cuCtxGetFlags(unsigned int *flags)
 CUresult CUDAAPI cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 {
     struct soft_context *context;
-    CUresult result = begin_with(__func__, ctx, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, ctx, &context));
     if (ctxId == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *ctxId = context->id;
     return soft_end(CUDA_SUCCESS);
@@ -363,8 +343,7 @@ CUresult CUDAAPI cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 CUresult CUDAAPI cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 {
     struct soft_context *context;
-    CUresult result = begin_with(__func__, ctx, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, ctx, &context));
     if (version == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *version = 3020; /* the API with 64-bit sizes; cuda.h gives no newer number */
     return soft_end(CUDA_SUCCESS);
@@ -372,9 +351,7 @@ CUresult CUDAAPI cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 
 CUresult CUDAAPI cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (leastPriority != NULL) *leastPriority = 0;
     if (greatestPriority != NULL) *greatestPriority = SOFT_GREATEST_PRIORITY;
     return soft_end(CUDA_SUCCESS);

@@ -28,8 +28,7 @@ static void describe(CUdevResource *out, unsigned count)
 CUresult CUDAAPI cuDeviceGetDevResource(CUdevice device, CUdevResource *resource,
                                         CUdevResourceType type)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (!soft_device_valid(device)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     if (resource == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (type != CU_DEV_RESOURCE_TYPE_SM) return soft_end(CUDA_ERROR_INVALID_RESOURCE_TYPE);
@@ -40,8 +39,7 @@ CUresult CUDAAPI cuDeviceGetDevResource(CUdevice device, CUdevResource *resource
 /* Locked on success. */
 static CUresult begin_green(const char *call, CUgreenCtx handle, struct soft_context **out)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     struct soft_context *context = soft_context_find((CUcontext)(void *)handle);
     if (context == NULL || context->green_count == 0) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     *out = context;
@@ -74,8 +72,7 @@ CUresult CUDAAPI cuDevSmResourceSplitByCount(CUdevResource *result, unsigned int
 CUresult CUDAAPI cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
                                            unsigned int nbResources)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (phDesc == NULL || resources == NULL || nbResources == 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     unsigned count = 0;
@@ -98,8 +95,7 @@ CUresult CUDAAPI cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUd
                                   unsigned int flags)
 {
     struct soft_context *context = NULL;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     const struct desc *found = descs;
     while (found != NULL && found != (const void *)desc)
@@ -114,8 +110,7 @@ CUresult CUDAAPI cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUd
 CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx hCtx)
 {
     struct soft_context *context = NULL;
-    CUresult result = begin_green(__func__, hCtx, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_green(__func__, hCtx, &context));
     soft_context_destroy(context);
     return soft_end(CUDA_SUCCESS);
 }
@@ -123,8 +118,7 @@ CUresult CUDAAPI cuGreenCtxDestroy(CUgreenCtx hCtx)
 CUresult CUDAAPI cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx)
 {
     struct soft_context *context = NULL;
-    CUresult result = begin_green(__func__, hCtx, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_green(__func__, hCtx, &context));
     if (pContext == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pContext = (CUcontext)(void *)context;
     return soft_end(CUDA_SUCCESS);
@@ -134,8 +128,7 @@ CUresult CUDAAPI cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenCtx,
                                         int priority)
 {
     struct soft_context *context = NULL;
-    CUresult result = begin_green(__func__, greenCtx, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_green(__func__, greenCtx, &context));
     if (phStream == NULL || flags != CU_STREAM_NON_BLOCKING)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     return soft_end(soft_stream_create(context, flags, priority, phStream));
@@ -217,9 +210,7 @@ CUresult soft_cig_refusal(void)
 
 CUresult CUDAAPI cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pvalue == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     switch ((int)limit) {
     case CU_LIMIT_STACK_SIZE: *pvalue = context->stack_size ? context->stack_size : 1024; break;
@@ -235,9 +226,7 @@ CUresult CUDAAPI cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 
 CUresult CUDAAPI cuCtxSetLimit(CUlimit limit, size_t value)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     switch ((int)limit) {
     case CU_LIMIT_STACK_SIZE: /* kernels run on the host's stacks; GStreamer asks and sets */
         context->stack_size = value;
@@ -285,8 +274,7 @@ static bool zeros(const void *bytes, size_t size)
 /* Locked on success. The twin does this for the calling process alone. */
 static CUresult begin(const char *call, int pid, bool valid, CUprocessState wanted)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (pid <= 0 || !valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (pid != (int)getpid()) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     return state == wanted ? CUDA_SUCCESS : soft_end(CUDA_ERROR_ILLEGAL_STATE);
@@ -335,8 +323,7 @@ static bool has_imports(void)
 
 CUresult CUDAAPI cuCheckpointProcessGetState(int pid, CUprocessState *out)
 {
-    CUresult result = begin(__func__, pid, out != NULL, state);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, pid, out != NULL, state));
     *out = state;
     return soft_end(CUDA_SUCCESS);
 }
@@ -352,10 +339,8 @@ CUresult CUDAAPI cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args)
 
 CUresult CUDAAPI cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args)
 {
-    CUresult result =
-        begin(__func__, pid, args == NULL || zeros(args->reserved, sizeof(args->reserved)),
-              CU_PROCESS_STATE_LOCKED);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, pid, args == NULL || zeros(args->reserved, sizeof(args->reserved)),
+                   CU_PROCESS_STATE_LOCKED));
     result = wait_for_work();
     if (result == CUDA_SUCCESS) result = soft_physicals_part();
     return result == CUDA_SUCCESS ? pass_to(CU_PROCESS_STATE_CHECKPOINTED) : soft_end(result);
@@ -363,11 +348,10 @@ CUresult CUDAAPI cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointAr
 
 CUresult CUDAAPI cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args)
 {
-    CUresult result = begin(
-        __func__, pid,
-        args == NULL || (zeros(args->reserved, sizeof(args->reserved)) && args->reserved1 == 0),
-        CU_PROCESS_STATE_CHECKPOINTED);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, pid,
+                   args == NULL ||
+                       (zeros(args->reserved, sizeof(args->reserved)) && args->reserved1 == 0),
+                   CU_PROCESS_STATE_CHECKPOINTED));
     /* Onto other GPUs: there is nothing to move. */
     if (args != NULL && args->gpuPairsCount != 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (!has_imports()) return pass_to(CU_PROCESS_STATE_LOCKED);

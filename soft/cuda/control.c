@@ -190,6 +190,14 @@ CUresult soft_begin_stream(const char *call, CUstream handle, struct soft_contex
     return CUDA_SUCCESS;
 }
 
+CUresult soft_begin_on(const char *call, CUstream handle, struct soft_stream **stream)
+{
+    struct soft_context *context;
+    SOFT_TRY(soft_begin_stream(call, handle, &context));
+    result = soft_stream_get(context, handle, stream);
+    return result == CUDA_SUCCESS ? result : soft_end(result);
+}
+
 CUresult soft_end(CUresult result)
 {
     pthread_mutex_unlock(&soft.lock);

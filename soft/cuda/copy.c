@@ -147,8 +147,7 @@ CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct so
                    const struct soft_side *from, struct soft_extent extent)
 {
     struct soft_op *op;
-    CUresult result = soft_copy_make(to, from, extent, &op);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_copy_make(to, from, extent, &op));
     struct transfer *transfer = (struct transfer *)(void *)op;
     /* A node reads what is there when it runs. */
     if (soft_stream_place(stream)->capture != NULL) return soft_submit(stream, op);
@@ -169,13 +168,9 @@ static CUresult copy(const char *call, CUstream handle, bool synchronous, uintpt
                      enum soft_side_kind to_kind, uintptr_t from, enum soft_side_kind from_kind,
                      size_t size)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side = {.pitch = size}, from_side = {.pitch = size};
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(call, handle, &stream));
     if (size == 0) return soft_end(CUDA_SUCCESS);
     if (!soft_side_of_memory(to_kind, to, size, &to_side) ||
         !soft_side_of_memory(from_kind, from, size, &from_side))
@@ -304,16 +299,11 @@ static CUresult fill_2d(const char *call, CUstream handle, bool synchronous,
                         const CUDA_MEMSET_NODE_PARAMS *params)
 {
     const uintptr_t to = (uintptr_t)params->dst;
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_op *op;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(call, handle, &stream));
     if (params->width == 0 || params->height == 0) return soft_end(CUDA_SUCCESS);
-    result = soft_memset_make(params, &op);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_memset_make(params, &op));
     const struct soft_range *range = soft_range_find(to);
     const size_t size = (params->height - 1) * params->pitch + params->width * params->elementSize;
     /* Told at the call (measured), whereas a kernel faults. */

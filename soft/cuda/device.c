@@ -77,8 +77,7 @@ static int choose_devices(const char *text, int count, int order[SOFT_MAX_DEVICE
 
 CUresult CUDAAPI cuInit(unsigned int Flags)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_NOTHING, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_NOTHING);
     if (soft_is_child()) return soft_end(CUDA_ERROR_NOT_INITIALIZED);
     if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (soft.initialized) return soft_end(CUDA_SUCCESS);
@@ -107,8 +106,7 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
 
 CUresult CUDAAPI cuDriverGetVersion(int *driverVersion)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_NOTHING, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_NOTHING);
     if (driverVersion == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *driverVersion = soft.driver_version;
     return soft_end(CUDA_SUCCESS);
@@ -123,8 +121,7 @@ bool soft_device_valid(CUdevice device)
 static CUresult begin_query(const char *call, const void *out, CUdevice dev,
                             const struct soft_device **device)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (out == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     *device = &soft.devices[dev];
@@ -133,8 +130,7 @@ static CUresult begin_query(const char *call, const void *out, CUdevice dev,
 
 CUresult CUDAAPI cuDeviceGetCount(int *count)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (count == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *count = soft.device_count;
     return soft_end(CUDA_SUCCESS);
@@ -143,8 +139,7 @@ CUresult CUDAAPI cuDeviceGetCount(int *count)
 CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
 {
     const struct soft_device *found;
-    CUresult result = begin_query(__func__, device, ordinal, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, device, ordinal, &found));
     *device = ordinal;
     return soft_end(CUDA_SUCCESS);
 }
@@ -152,8 +147,7 @@ CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
 CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, name, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, name, dev, &device));
     if (len <= 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     snprintf(name, (size_t)len, "%s",
              soft.played_name[0] != '\0' ? soft.played_name : device->name);
@@ -163,8 +157,7 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice dev)
 CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, uuid, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, uuid, dev, &device));
     memcpy(uuid->bytes, device->uuid, sizeof(uuid->bytes));
     return soft_end(CUDA_SUCCESS);
 }
@@ -172,8 +165,7 @@ CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, uuid, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, uuid, dev, &device));
     memcpy(uuid->bytes, device->uuid, sizeof(uuid->bytes));
     return soft_end(CUDA_SUCCESS);
 }
@@ -181,8 +173,7 @@ CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 CUresult CUDAAPI cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, luid, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, luid, dev, &device));
     if (!device->has_luid) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* as on Linux */
     if (deviceNodeMask == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     memcpy(luid, device->luid, sizeof(device->luid));
@@ -193,8 +184,7 @@ CUresult CUDAAPI cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdev
 CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, bytes, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, bytes, dev, &device));
     *bytes = (size_t)soft_memory_total();
     return soft_end(CUDA_SUCCESS);
 }
@@ -202,8 +192,7 @@ CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 CUresult CUDAAPI cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, pciBusId, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, pciBusId, dev, &device));
     if (len <= 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const int needed =
         snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0", PCI_DOMAIN, PCI_BUS, (unsigned)dev);
@@ -213,8 +202,7 @@ CUresult CUDAAPI cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 
 CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (dev == NULL || pciBusId == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     unsigned domain = 0, bus, slot;
     if (sscanf(pciBusId, "%x:%x:%x", &domain, &bus, &slot) != 3) {
@@ -373,8 +361,7 @@ int soft_attribute(int attribute, CUdevice device)
 CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, pi, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, pi, dev, &device));
     if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pi = soft_attribute((int)attrib, dev);
@@ -384,8 +371,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevi
 CUresult CUDAAPI cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, major, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, major, dev, &device));
     if (minor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *major = soft_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev);
     *minor = soft_attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev);

@@ -87,8 +87,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
     const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(__func__, SOFT_NEED_CONTEXT, &context));
     if (phEvent == NULL || (Flags & ~known)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if ((Flags & CU_EVENT_INTERPROCESS) && !(Flags & CU_EVENT_DISABLE_TIMING))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -107,8 +106,7 @@ CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
 
 CUresult CUDAAPI cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent hEvent)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     const struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (pHandle == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (event == NULL || event->ipc == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -118,9 +116,7 @@ CUresult CUDAAPI cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent hEvent)
 
 CUresult CUDAAPI cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (phEvent == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = calloc(1, sizeof(*event));
     if (event == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -137,8 +133,7 @@ CUresult CUDAAPI cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
 
 CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     int error = event->object.context->error; /* told, and freed all the same */
@@ -150,12 +145,10 @@ CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin_stream(__func__, hStream, &context));
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_stream_get(context, hStream, &stream));
     /* R6: an event is recorded in streams of its own context only. */
     if (soft_context_family(soft_stream_context(stream)) !=
         soft_context_family(event->object.context))
@@ -175,8 +168,7 @@ CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
 
 CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_context *context =
         hCtx == NULL ? soft_context_current() : soft_object_find(hCtx, SOFT_CONTEXT);
     if (context == NULL || soft_object_find(context, SOFT_CONTEXT) == NULL)
@@ -197,8 +189,7 @@ CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
 /* The event for a call on it, whatever context is current (measured); locked on success. */
 static CUresult begin_with(const char *call, CUevent hEvent, struct event **event)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *event = soft_object_find(hEvent, SOFT_EVENT);
     if (*event != NULL) {
         soft_context_enter((*event)->object.context);
@@ -215,8 +206,7 @@ static CUresult begin_with(const char *call, CUevent hEvent, struct event **even
 CUresult CUDAAPI cuEventQuery(CUevent hEvent)
 {
     struct event *event;
-    CUresult result = begin_with(__func__, hEvent, &event);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, hEvent, &event));
     bool done = event->ipc != NULL
                     ? soft_ipc_event_reached(event->ipc, soft_ipc_event_recorded(event->ipc))
                     : event->record == NULL || soft_point_reached(&event->record->point);
@@ -242,8 +232,7 @@ static CUresult wait_for_ipc(struct soft_ipc_event *event, const struct soft_con
 CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
 {
     struct event *event;
-    CUresult result = begin_with(__func__, hEvent, &event);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(__func__, hEvent, &event));
     if (event->ipc != NULL) return soft_end(wait_for_ipc(event->ipc, event->object.context));
     struct record *record = event->record;
     if (record == NULL) return soft_end(CUDA_SUCCESS);
@@ -258,8 +247,7 @@ CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
 static CUresult elapsed(const char *call, float *milliseconds, CUevent hStart, CUevent hEnd)
 {
     struct event *start;
-    CUresult result = begin_with(call, hStart, &start);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_with(call, hStart, &start));
     struct event *end = soft_object_find(hEnd, SOFT_EVENT);
     if (milliseconds == NULL || end == NULL ||
         ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || start->record == NULL ||
@@ -285,13 +273,11 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin_stream(__func__, hStream, &context));
     if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_stream_get(context, hStream, &stream));
     if (event->ipc != NULL)
         return soft_end(soft_stream_place(stream)->capture == NULL
                             ? soft_ipc_event_wait(event->ipc, stream)

@@ -112,12 +112,11 @@ static CUresult import_section(struct soft_context *context,
     int fd = -1;
     if (d->handle.win32.handle == NULL || d->handle.win32.name != NULL)
         return CUDA_ERROR_NOT_SUPPORTED; /* an allocation's name is its exporter's affair */
-    CUresult result = soft_share_import(d->handle.win32.handle,
-                                        d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32
-                                            ? CU_MEM_HANDLE_TYPE_WIN32
-                                            : CU_MEM_HANDLE_TYPE_WIN32_KMT,
-                                        &fd, &own);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_share_import(d->handle.win32.handle,
+                               d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32
+                                   ? CU_MEM_HANDLE_TYPE_WIN32
+                                   : CU_MEM_HANDLE_TYPE_WIN32_KMT,
+                               &fd, &own));
     struct soft_external_memory *memory = calloc(1, sizeof(*memory));
     if (memory == NULL) {
         soft_close(fd);
@@ -182,9 +181,7 @@ void culvSoftPlayDmaBufImport(int takes)
 CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
                                         const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (extMem_out == NULL || memHandleDesc == NULL || memHandleDesc->size == 0 ||
         (memHandleDesc->flags & ~(unsigned)CUDA_EXTERNAL_MEMORY_DEDICATED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -296,9 +293,7 @@ bool soft_external_memory_misread(const struct soft_external_memory *memory, uin
 CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,
                                                  const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (devPtr == NULL || bufferDesc == NULL || extMem == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
@@ -307,8 +302,7 @@ CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternal
     for (size_t i = 0; i < sizeof(bufferDesc->reserved) / sizeof(bufferDesc->reserved[0]); i++)
         if (bufferDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_mapping mapping = {.image = false};
-    result = soft_external_memory_map(memory, bufferDesc->offset, bufferDesc->size, &mapping);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_external_memory_map(memory, bufferDesc->offset, bufferDesc->size, &mapping));
     const struct soft_range range = {.start = (uintptr_t)mapping.start,
                                      .size = (size_t)bufferDesc->size,
                                      .kind = SOFT_RANGE_MAPPED,
@@ -364,8 +358,7 @@ uint64_t soft_external_memory_fds(void)
 
 CUresult CUDAAPI cuDestroyExternalMemory(CUexternalMemory extMem)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (extMem == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
     if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);

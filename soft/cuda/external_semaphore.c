@@ -231,8 +231,7 @@ CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
 {
     struct soft_context *context;
     struct semaphore *semaphore = NULL;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(__func__, SOFT_NEED_CONTEXT, &context));
     if (extSem_out == NULL || semHandleDesc == NULL || semHandleDesc->flags != 0 ||
         semHandleDesc->type < CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
         semHandleDesc->type > CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32)
@@ -261,8 +260,7 @@ void soft_external_semaphore_free(void *handle)
 
 CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (extSem == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct semaphore *semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
     if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -318,8 +316,7 @@ static CUresult make(CUgraphNodeType type, const CUexternalSemaphore *handles, c
     const size_t size = type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
                             ? sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS)
                             : sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS);
-    CUresult result = check(type, handles, params, count);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(check(type, handles, params, count));
     struct semaphore_op *op = soft_op_new(sizeof(*op), run, retire);
     if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     op->op.type = type;
@@ -410,8 +407,7 @@ static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternal
     struct soft_context *context;
     struct soft_stream *target;
     struct soft_op *op;
-    CUresult result = soft_begin_stream(call, stream, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin_stream(call, stream, &context));
     if (handles == NULL || params == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, stream, &target);
     /* Measured on an H200; which context is current does not matter. */

@@ -150,8 +150,7 @@ CUresult CUDAAPI cuGLGetDevices_v2(unsigned int *pCudaDeviceCount, CUdevice *pCu
 {
     const struct soft_gl *gl;
     int device;
-    CUresult result = soft_begin("cuGLGetDevices_v2", SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin("cuGLGetDevices_v2", SOFT_NEED_INIT, NULL));
     /* CU_GL_DEVICE_LIST_ALL, _CURRENT_FRAME, _NEXT_FRAME: one GPU renders all frames. */
     if (pCudaDeviceCount == NULL || deviceList < 1 || deviceList > 3 || pCudaDevices == NULL ||
         cudaDeviceCount == 0)

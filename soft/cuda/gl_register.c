@@ -85,8 +85,7 @@ static CUresult current(void)
 static CUresult enter(const struct soft_graphics *r)
 {
     const struct soft_gl *gl;
-    CUresult result = soft_gl_current(&gl);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_gl_current(&gl));
     return soft_gl_in_group(gl, &of(r)->group) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_GRAPHICS_CONTEXT;
 }
 
@@ -151,8 +150,7 @@ static CUresult begin_registration(const char *call, const void *out, unsigned f
                                    const struct soft_gl **gl)
 {
     int device;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, context));
     if (out == NULL || (flags & ~known) || (flags & MAP_FLAGS) == MAP_FLAGS)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_gl_current(gl);
@@ -167,10 +165,8 @@ CUresult CUDAAPI cuGraphicsGLRegisterBuffer(CUgraphicsResource *pCudaResource, u
     struct soft_context *context;
     const struct soft_gl *gl;
     size_t size = 0;
-    CUresult result = begin_registration(__func__, pCudaResource, Flags, MAP_FLAGS, &context, &gl);
-    if (result != CUDA_SUCCESS) return result;
-    result = look_at_buffer(gl, buffer, &size);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(begin_registration(__func__, pCudaResource, Flags, MAP_FLAGS, &context, &gl));
+    SOFT_STEP(look_at_buffer(gl, buffer, &size));
     struct resource *r = calloc(1, sizeof(*r));
     if (r == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     r->name = buffer;
@@ -186,9 +182,7 @@ CUresult CUDAAPI cuGraphicsGLRegisterImage(CUgraphicsResource *pCudaResource, un
     const struct soft_gl *gl;
     struct soft_gl_image found;
     struct soft_layout layout;
-    CUresult result =
-        begin_registration(__func__, pCudaResource, Flags, IMAGE_FLAGS, &context, &gl);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_registration(__func__, pCudaResource, Flags, IMAGE_FLAGS, &context, &gl));
     result = soft_gl_look(gl, image, target, &found);
     if (Flags & CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST)
         found.desc.Flags |= CUDA_ARRAY3D_SURFACE_LDST;

@@ -116,8 +116,7 @@ void soft_graph_drop_last(struct soft_graph *graph)
 /* Locked on success. */
 static CUresult begin(const char *call, CUgraph handle, struct soft_graph **graph)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *graph = soft_graph_find(handle);
     return *graph == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
 }
@@ -125,8 +124,7 @@ static CUresult begin(const char *call, CUgraph handle, struct soft_graph **grap
 CUresult CUDAAPI cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 {
     struct soft_graph *graph;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (phGraph == NULL || flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_graph_make(&graph);
     if (result == CUDA_SUCCESS) *phGraph = (CUgraph)(void *)graph;
@@ -136,8 +134,7 @@ CUresult CUDAAPI cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
 {
     struct soft_graph *graph;
-    CUresult result = begin(__func__, hGraph, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hGraph, &graph));
     if (graph->capturing || graph->is_body) /* it is the capture's, or the node's */
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     soft_graph_free(graph);
@@ -147,14 +144,12 @@ CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
 CUresult CUDAAPI cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 {
     struct soft_graph *graph, *clone;
-    CUresult result = begin(__func__, originalGraph, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, originalGraph, &graph));
     if (phGraphClone == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (graph->is_body) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* measured on an H200 */
     for (size_t i = 0; i < graph->num_nodes; i++)
         if (graph->nodes[i]->num_bodies > 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    result = soft_graph_make(&clone);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_graph_make(&clone));
     for (size_t i = 0; i < graph->num_nodes; i++) {
         struct soft_node *node = graph->nodes[i], *made;
         node->mark = i;
@@ -191,8 +186,7 @@ CUresult CUDAAPI cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOrigin
                                         CUgraph hClonedGraph)
 {
     struct soft_graph *graph;
-    CUresult result = begin(__func__, hClonedGraph, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hClonedGraph, &graph));
     const struct soft_node *node = node_of(hOriginalNode);
     for (size_t i = 0; phNode != NULL && node != NULL && i < graph->num_nodes; i++) {
         if (graph->nodes[i]->original != node->id) continue;
@@ -235,8 +229,7 @@ static CUresult list_end(struct list *list, size_t *num)
 CUresult CUDAAPI cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
 {
     struct soft_graph *graph;
-    CUresult result = begin(__func__, hGraph, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hGraph, &graph));
     if (numNodes == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct list list = {.first = nodes, .room = *numNodes};
     for (size_t i = 0; i < graph->num_nodes; i++)
@@ -248,8 +241,7 @@ static CUresult list_edges(const char *call, CUgraph handle, CUgraphNode *from, 
                            size_t *num)
 {
     struct soft_graph *graph;
-    CUresult result = begin(call, handle, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(call, handle, &graph));
     if (num == NULL || (from == NULL) != (to == NULL)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct list list = {.first = from, .second = to, .room = *num};
     for (size_t i = 0; i < graph->num_nodes; i++)
@@ -303,8 +295,7 @@ static CUresult add_edges(const char *call, CUgraph handle, const CUgraphNode *f
                           const CUgraphNode *to, size_t num)
 {
     struct soft_graph *graph;
-    CUresult result = begin(call, handle, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(call, handle, &graph));
     if (num > 0 && (from == NULL || to == NULL)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     size_t done = 0;
     for (; done < num && result == CUDA_SUCCESS; done++) {
@@ -347,8 +338,7 @@ CUresult CUDAAPI cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *fr
 
 CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     const struct soft_node *node = node_of(hNode);
     if (node == NULL || type == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *type = node->type;
@@ -357,8 +347,7 @@ CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 
 CUresult CUDAAPI cuGraphDestroyNode(CUgraphNode hNode)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_node *node = node_of(hNode);
     if (node == NULL || node->graph->capturing) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_graph *graph = node->graph;
@@ -471,8 +460,7 @@ CUresult soft_users_copy(const struct soft_users *from, struct soft_users **to)
 CUresult CUDAAPI cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy_fn,
                                     unsigned int initialRefcount, unsigned int flags)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (object_out == NULL || destroy_fn == NULL || initialRefcount == 0 ||
         flags != CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -490,8 +478,7 @@ CUresult CUDAAPI cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostF
 static CUresult begin_user(const char *call, CUuserObject handle, unsigned count,
                            struct user_object **object)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *object = soft_object_find(handle, SOFT_USER_OBJECT);
     return *object == NULL || count == 0 ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
 }
@@ -499,8 +486,7 @@ static CUresult begin_user(const char *call, CUuserObject handle, unsigned count
 CUresult CUDAAPI cuUserObjectRelease(CUuserObject object, unsigned int count)
 {
     struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_user(__func__, object, count, &these));
     if (count > these->refs) return soft_end(CUDA_ERROR_INVALID_VALUE);
     release(these, count);
     return soft_end(CUDA_SUCCESS);
@@ -510,8 +496,7 @@ CUresult CUDAAPI cuGraphRetainUserObject(CUgraph graph, CUuserObject object, uns
                                          unsigned int flags)
 {
     struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_user(__func__, object, count, &these));
     struct soft_graph *owner = soft_graph_find(graph);
     const bool moves = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;
     if (owner == NULL || (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) ||
@@ -527,8 +512,7 @@ CUresult CUDAAPI cuGraphRetainUserObject(CUgraph graph, CUuserObject object, uns
 CUresult CUDAAPI cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count)
 {
     struct user_object *these;
-    CUresult result = begin_user(__func__, object, count, &these);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_user(__func__, object, count, &these));
     struct soft_graph *owner = soft_graph_find(graph);
     struct reference *reference = owner == NULL ? NULL : reference_to(&owner->users, these);
     if (reference == NULL || count > reference->count) return soft_end(CUDA_ERROR_INVALID_VALUE);

@@ -190,10 +190,8 @@ static CUresult check_flags(const struct soft_graph *graph, uint64_t flags, bool
 CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
                                               CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
 {
-    struct soft_context *context;
     struct soft_stream *upload;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_graph *graph = soft_graph_find(hGraph);
     if (phGraphExec == NULL || graph == NULL || graph->capturing || instantiateParams == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -213,10 +211,8 @@ CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph 
 CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
                                              unsigned long long flags)
 {
-    struct soft_context *context;
     CUgraphInstantiateResult why;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_graph *graph = soft_graph_find(hGraph);
     if (phGraphExec == NULL || graph == NULL || graph->capturing)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -228,8 +224,7 @@ CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph h
 /* Locked on success. */
 static CUresult begin(const char *call, CUgraphExec handle, struct soft_exec **exec)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *exec = soft_object_find(handle, SOFT_EXEC);
     return *exec == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
 }
@@ -237,8 +232,7 @@ static CUresult begin(const char *call, CUgraphExec handle, struct soft_exec **e
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
     struct soft_exec *exec;
-    CUresult result = begin(__func__, hGraphExec, &exec);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hGraphExec, &exec));
     soft_exec_free(exec);
     return soft_end(CUDA_SUCCESS);
 }
@@ -290,8 +284,7 @@ CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                                       CUgraphExecUpdateResultInfo *resultInfo)
 {
     struct soft_exec *exec;
-    CUresult result = begin(__func__, hGraphExec, &exec);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hGraphExec, &exec));
     struct soft_graph *graph = soft_graph_find(hGraph);
     if (graph == NULL || graph->capturing || resultInfo == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -458,12 +451,10 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     struct soft_context *context;
     struct soft_stream *stream;
     struct launch launch;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin_stream(__func__, hStream, &context));
     struct soft_exec *exec = soft_object_find(hGraph, SOFT_EXEC);
     if (exec == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_stream_get(context, hStream, &stream));
     if (soft_stream_context(stream) != exec->object.context)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (soft_stream_place(stream)->capture != NULL) {

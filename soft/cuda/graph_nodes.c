@@ -22,8 +22,7 @@ static CUresult replace_and_end(struct soft_op **place, CUresult result, struct 
 static CUresult begin_add(const char *call, CUgraph handle, const void *out, const void *params,
                           struct soft_graph **graph)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *graph = soft_graph_find(handle);
     return *graph == NULL || out == NULL || params == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE)
                                                            : CUDA_SUCCESS;
@@ -32,8 +31,7 @@ static CUresult begin_add(const char *call, CUgraph handle, const void *out, con
 static CUresult begin_node(const char *call, CUgraphNode handle, CUgraphNodeType type,
                            const void *params, struct soft_node **node)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *node = soft_object_find(handle, SOFT_NODE);
     return *node == NULL || (*node)->type != type || params == NULL
                ? soft_end(CUDA_ERROR_INVALID_VALUE)
@@ -43,8 +41,7 @@ static CUresult begin_node(const char *call, CUgraphNode handle, CUgraphNodeType
 static CUresult begin_exec(const char *call, CUgraphExec exec, CUgraphNode handle,
                            CUgraphNodeType type, const void *params, struct soft_exec_node **node)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     *node = soft_exec_node_find(exec, handle);
     return *node == NULL || (*node)->type != type || params == NULL
                ? soft_end(CUDA_ERROR_INVALID_VALUE)
@@ -69,8 +66,7 @@ CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
                                      const CUgraphNode *dependencies, size_t numDependencies)
 {
     struct soft_graph *graph;
-    CUresult result = begin_add(__func__, hGraph, phGraphNode, phGraphNode, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_add(__func__, hGraph, phGraphNode, phGraphNode, &graph));
     return add_and_end(graph, CU_GRAPH_NODE_TYPE_EMPTY, CUDA_SUCCESS, NULL, dependencies,
                        numDependencies, phGraphNode);
 }
@@ -210,8 +206,7 @@ CUresult CUDAAPI cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUlaunchAttrib
                                                CUlaunchAttributeValue *value_out)
 {
     struct soft_node *node;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, value_out, &node);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, value_out, &node));
     const struct soft_launch_how *how = soft_kernel_how(node->work);
     CUlaunchAttributeValue value = {.pad = {0}};
     switch (attr) {
@@ -242,8 +237,7 @@ CUresult CUDAAPI cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUlaunchAttrib
     struct soft_node *node;
     struct soft_op *work = NULL;
     CUDA_KERNEL_NODE_PARAMS params;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &node);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, value, &node));
     struct soft_launch_how how = *soft_kernel_how(node->work);
     if (!soft_launch_read_attribute(&how, attr, value)) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     soft_kernel_params(node->work, &params);
@@ -355,14 +349,12 @@ static CUresult add_node(const char *call, CUgraphNode *out, CUgraph handle,
     static const struct soft_launch_how plain;
     struct soft_graph *graph;
     struct soft_op *work;
-    CUresult result = begin_add(call, handle, out, params, &graph);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_add(call, handle, out, params, &graph));
     result = make(params, &plain, &work);
     if (result != CUDA_SUCCESS || params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL)
         return add_and_end(graph, params->type, result, work, before, num_before, out);
     struct soft_node *node;
-    result = soft_graph_add(graph, params->type, NULL, before, num_before, &node);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_graph_add(graph, params->type, NULL, before, num_before, &node));
     result = make_bodies(node, params->conditional.size);
     if (result != CUDA_SUCCESS) {
         soft_graph_drop_last(graph);
@@ -379,8 +371,7 @@ CUresult CUDAAPI cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandl
                                                 unsigned int defaultLaunchValue, unsigned int flags)
 {
     (void)defaultLaunchValue;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (pHandle_out == NULL || soft_graph_find(hGraph) == NULL || ctx == NULL || flags > 1)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pHandle_out = ++soft.next_id;
@@ -409,8 +400,7 @@ CUresult CUDAAPI cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph,
 CUresult CUDAAPI cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
 {
     struct soft_op *work;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_node *node = soft_object_find(hNode, SOFT_NODE);
     if (node == NULL || nodeParams == NULL || nodeParams->type != node->type)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -435,8 +425,7 @@ CUresult CUDAAPI cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hN
                                           CUgraphNodeParams *nodeParams)
 {
     struct soft_op *work;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_exec_node *node = soft_exec_node_find(hGraphExec, hNode);
     if (node == NULL || nodeParams == NULL || nodeParams->type != node->type ||
         !may_become(node, nodeParams))

@@ -56,16 +56,13 @@ void soft_graphics_free(void *resource)
 
 CUresult CUDAAPI cuGraphicsUnregisterResource(CUgraphicsResource resource)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT_TO_FREE, context);
     struct soft_graphics *r = soft_object_find(resource, SOFT_GRAPHICS);
     if (r == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (r->object.context != context) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     const CUresult error = (CUresult)context->error; /* told, and freed all the same */
     if (r->mapped && error == CUDA_SUCCESS) return soft_end(CUDA_ERROR_ALREADY_MAPPED);
-    result = r->api->enter(r);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(r->api->enter(r));
     r->api->unregister(r);
     soft_graphics_free(r);
     return soft_end(error);
@@ -73,9 +70,7 @@ CUresult CUDAAPI cuGraphicsUnregisterResource(CUgraphicsResource resource)
 
 CUresult CUDAAPI cuGraphicsResourceSetMapFlags_v2(CUgraphicsResource resource, unsigned int flags)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_graphics *r = soft_object_find(resource, SOFT_GRAPHICS);
     if (r == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (flags != CU_GRAPHICS_MAP_RESOURCE_FLAGS_NONE &&
@@ -130,8 +125,7 @@ static CUresult begin_mapping(const char *call, unsigned count, CUgraphicsResour
                               CUstream handle, bool map, struct soft_context **context,
                               struct soft_stream **stream)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, context));
     result = soft_stream_get(*context, handle, stream);
     if (result == CUDA_SUCCESS) result = soft_capture_allows_wait(*stream);
     if (result == CUDA_SUCCESS) result = check_current(count, resources);
@@ -204,8 +198,7 @@ CUresult CUDAAPI cuGraphicsMapResources(unsigned int count, CUgraphicsResource *
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = begin_mapping(__func__, count, resources, hStream, true, &context, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_mapping(__func__, count, resources, hStream, true, &context, &stream));
     unsigned done = 0;
     for (; done < count; done++) {
         struct soft_graphics *r = soft_object_find(resources[done], SOFT_GRAPHICS);
@@ -285,8 +278,7 @@ CUresult CUDAAPI cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = begin_mapping(__func__, count, resources, hStream, false, &context, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_mapping(__func__, count, resources, hStream, false, &context, &stream));
     /* Of the other streams nothing is promised. */
     result = soft_stream_wait(stream);
     /* Meanwhile another thread may have unmapped, or ended the context. */
@@ -312,9 +304,7 @@ CUresult CUDAAPI cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource
 CUresult CUDAAPI cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *pDevPtr, size_t *pSize,
                                                        CUgraphicsResource resource)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const struct soft_graphics *r = soft_object_find(resource, SOFT_GRAPHICS);
     if (r == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (pDevPtr == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -328,9 +318,7 @@ CUresult CUDAAPI cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *pDevPtr, siz
 CUresult CUDAAPI cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray,
                                                            CUgraphicsResource resource)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const struct soft_graphics *r = soft_object_find(resource, SOFT_GRAPHICS);
     if (r == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (pMipmappedArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -343,9 +331,7 @@ CUresult CUDAAPI cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMi
 CUresult CUDAAPI cuGraphicsSubResourceGetMappedArray(CUarray *pArray, CUgraphicsResource resource,
                                                      unsigned int arrayIndex, unsigned int mipLevel)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_graphics *r = soft_object_find(resource, SOFT_GRAPHICS);
     if (r == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (pArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);

@@ -158,9 +158,7 @@ static CUresult share(struct soft_range *range)
 
 CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
     if (pHandle == NULL || range == NULL || range->kind != SOFT_RANGE_DEVICE || range->managed)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -171,8 +169,7 @@ CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
         range = soft_range_find((uintptr_t)dptr);
         if (range == NULL || range->kind != SOFT_RANGE_DEVICE)
             return soft_end(CUDA_ERROR_INVALID_VALUE);
-        result = range->ipc == NULL ? share(range) : CUDA_SUCCESS;
-        if (result != CUDA_SUCCESS) return soft_end(result);
+        SOFT_STEP(range->ipc == NULL ? share(range) : CUDA_SUCCESS);
     }
     memset(pHandle, 0, sizeof(*pHandle));
     memcpy(pHandle, &range->ipc->from, sizeof(range->ipc->from));
@@ -214,11 +211,9 @@ static CUresult open_memory(struct soft_context *context, const struct bytes *fr
 CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle,
                                        unsigned int Flags)
 {
-    struct soft_context *context;
     struct bytes from;
     struct place place;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     memcpy(&from, &handle, sizeof(from));
     if (pdptr == NULL || Flags != CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS || !place_of(&from, &place))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -239,9 +234,7 @@ CUresult CUDAAPI cuIpcOpenMemHandle_v2(CUdeviceptr *pdptr, CUipcMemHandle handle
 
 CUresult CUDAAPI cuIpcCloseMemHandle(CUdeviceptr dptr)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->kind != SOFT_RANGE_OPENED || range->start != dptr)
         return soft_end(CUDA_ERROR_INVALID_VALUE);

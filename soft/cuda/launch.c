@@ -116,8 +116,7 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, const struct soft_la
     struct soft_context *context =
         p->ctx != NULL ? soft_context_find(p->ctx) : soft_context_current();
     struct soft_function *function;
-    CUresult result = soft_function_in(handle, context, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_function_in(handle, context, &function));
     if (!soft_dimensions_valid(grid, block) || p->sharedMemBytes > function->dynamic_shared)
         return CUDA_ERROR_INVALID_VALUE;
     result = find_cluster(function, how, &grid, cluster);
@@ -185,15 +184,13 @@ static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *p
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_op *op;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (params == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     CUDA_KERNEL_NODE_PARAMS in_context = *params;
     const struct soft_object *own = soft_object_find(handle, SOFT_STREAM);
     /* A library's kernel is launched in the stream's context, whichever is current. */
     in_context.ctx = own == NULL ? NULL : (CUcontext)(void *)own->context;
-    result = soft_kernel_make(&in_context, how, &op);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_kernel_make(&in_context, how, &op));
     result = soft_stream_get(context, handle, &stream);
     const struct soft_function *function = ((const struct launch *)(const void *)op)->function;
     /* R6: a kernel runs in streams of its own context only. */
@@ -314,14 +311,10 @@ CUresult soft_host_make(const CUDA_HOST_NODE_PARAMS *params, struct soft_op **ou
 
 CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_op *op;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, hStream, &stream);
-    if (result == CUDA_SUCCESS)
-        result = soft_host_make(&(CUDA_HOST_NODE_PARAMS){.fn = fn, .userData = userData}, &op);
+    SOFT_TRY(soft_begin_on(__func__, hStream, &stream));
+    result = soft_host_make(&(CUDA_HOST_NODE_PARAMS){.fn = fn, .userData = userData}, &op);
     return soft_end(result == CUDA_SUCCESS ? soft_submit(stream, op) : result);
 }
 
@@ -348,12 +341,8 @@ static CUresult run_callback_op(struct soft_op *op)
 CUresult CUDAAPI cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
                                      unsigned int flags)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(__func__, hStream, &stream));
     if (callback == NULL || flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct callback_op *op = soft_op_new(sizeof(*op), run_callback_op, NULL);
     if (op == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -419,11 +408,9 @@ static CUresult begin(const char *call, CUfunction handle, bool arguments_valid,
 {
     struct soft_context *context;
     struct soft_function *function;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_function_in(handle, context, &function);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_function_in(handle, context, &function));
     *out = function;
     *limits = limits_of(context->device);
     return CUDA_SUCCESS;
@@ -434,10 +421,9 @@ static CUresult active_blocks(const char *call, int *out, CUfunction func, int b
 {
     struct limits limits;
     const struct soft_function *function;
-    CUresult result = begin(
-        call, func, out != NULL && block_size > 0 && flags <= CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE,
-        &limits, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(call, func,
+                   out != NULL && block_size > 0 && flags <= CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE,
+                   &limits, &function));
     *out = blocks_of(&limits, function, block_size, dynamic_shared);
     return soft_end(CUDA_SUCCESS);
 }
@@ -462,11 +448,10 @@ static CUresult potential_block(const char *call, int *min_grid, int *block_size
 {
     struct limits limits;
     const struct soft_function *found;
-    CUresult result = begin(call, func,
-                            min_grid != NULL && block_size != NULL && limit >= 0 &&
-                                flags <= CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE,
-                            &limits, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(call, func,
+                   min_grid != NULL && block_size != NULL && limit >= 0 &&
+                       flags <= CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE,
+                   &limits, &found));
     const struct soft_function function = *found;
     soft_end(CUDA_SUCCESS);
     int most = limits.threads_of_block, best = 0, best_size = 0, best_blocks = 0;
@@ -509,10 +494,8 @@ CUresult CUDAAPI cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize
 {
     struct limits limits;
     const struct soft_function *function;
-    CUresult result =
-        begin(__func__, func, dynamicSmemSize != NULL && numBlocks > 0 && blockSize > 0, &limits,
-              &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, func, dynamicSmemSize != NULL && numBlocks > 0 && blockSize > 0,
+                   &limits, &function));
     if (blocks_of(&limits, function, blockSize, 0) < numBlocks)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     size_t share = limits.shared / (size_t)numBlocks - limits.reserved;
@@ -527,8 +510,7 @@ static CUresult begin_clusters(const char *call, CUfunction func, const CUlaunch
                                const struct soft_function **function)
 {
     struct limits limits;
-    CUresult result = begin(call, func, out != NULL && config != NULL, &limits, function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(call, func, out != NULL && config != NULL, &limits, function));
     const uint64_t size = (uint64_t)config->blockDimX * config->blockDimY * config->blockDimZ;
     if (size == 0 || size > SOFT_MAX_BLOCK) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *blocks = (uint64_t)blocks_of(&limits, *function, (int)size, config->sharedMemBytes) *
@@ -557,9 +539,7 @@ CUresult CUDAAPI cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
 {
     uint64_t blocks, cluster;
     const struct soft_function *function;
-    CUresult result =
-        begin_clusters(__func__, func, config, numClusters, &blocks, &cluster, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_clusters(__func__, func, config, numClusters, &blocks, &cluster, &function));
     if (cluster == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (cluster > largest_cluster(function)) return soft_end(CUDA_ERROR_INVALID_CLUSTER_SIZE);
     *numClusters = (int)(blocks / cluster);
@@ -577,9 +557,8 @@ CUresult CUDAAPI cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction
         without = *config;
         without.numAttrs = 0;
     }
-    CUresult result = begin_clusters(__func__, func, config == NULL ? NULL : &without, clusterSize,
-                                     &blocks, &cluster, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_clusters(__func__, func, config == NULL ? NULL : &without, clusterSize, &blocks,
+                            &cluster, &function));
     *clusterSize = (int)(cluster != 0 ? cluster : largest_cluster(function));
     return soft_end(CUDA_SUCCESS);
 }

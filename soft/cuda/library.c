@@ -82,14 +82,12 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_o
     struct soft_image image;
     size_t size = 0;
     (void)libraryOptionValues;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (library == NULL || code == NULL ||
         !options_valid(jitOptions, jitOptionsValues, numJitOptions, libraryOptions,
                        numLibraryOptions))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_code_open(code, numJitOptions, jitOptions, jitOptionsValues, &image, &size);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_code_open(code, numJitOptions, jitOptions, jitOptionsValues, &image, &size));
     void *copy = malloc(size);
     if (copy == NULL) {
         soft_image_close(&image);
@@ -108,14 +106,12 @@ CUresult CUDAAPI cuLibraryLoadFromFile(CUlibrary *library, const char *fileName,
 {
     struct soft_image image;
     (void)libraryOptionValues;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (library == NULL || fileName == NULL ||
         !options_valid(jitOptions, jitOptionsValues, numJitOptions, libraryOptions,
                        numLibraryOptions))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_code_open_file(fileName, numJitOptions, jitOptions, jitOptionsValues, &image);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_code_open_file(fileName, numJitOptions, jitOptions, jitOptionsValues, &image));
     const size_t length = strlen(fileName) + 1;
     char *path = malloc(length);
     if (path == NULL) {
@@ -173,8 +169,7 @@ static CUresult module_in(struct soft_library *library, struct soft_context *con
 
 CUresult CUDAAPI cuLibraryUnload(CUlibrary handle)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_library *library = soft_object_find(handle, SOFT_LIBRARY);
     if (library == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     for (;;) {
@@ -202,8 +197,7 @@ CUresult CUDAAPI cuLibraryUnload(CUlibrary handle)
 static CUresult begin_library(const char *call, CUlibrary handle, bool arguments_valid,
                               struct soft_library **out)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *out = soft_object_find(handle, SOFT_LIBRARY);
     return *out != NULL ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -212,8 +206,7 @@ static CUresult begin_library(const char *call, CUlibrary handle, bool arguments
 CUresult CUDAAPI cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
 {
     struct soft_library *found;
-    CUresult result = begin_library(__func__, library, pKernel != NULL && name != NULL, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_library(__func__, library, pKernel != NULL && name != NULL, &found));
     for (uint32_t i = 0; i < found->image.table->num_kernels; i++) {
         if (strcmp(found->image.table->kernels[i].name, name) != 0) continue;
         *pKernel = (CUkernel)(void *)&found->kernels[i];
@@ -225,10 +218,8 @@ CUresult CUDAAPI cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const 
 CUresult CUDAAPI cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
                                     const char *name)
 {
-    struct soft_context *context;
     struct soft_module *module;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_library *found = soft_object_find(library, SOFT_LIBRARY);
     if (found == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     result = module_in(found, context, &module);
@@ -241,8 +232,7 @@ CUresult CUDAAPI cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary 
 static CUresult begin_kernel(const char *call, CUkernel handle, bool arguments_valid,
                              struct kernel **out)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (!arguments_valid) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *out = soft_object_find(handle, SOFT_KERNEL);
     return *out != NULL ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -255,8 +245,7 @@ static CUresult function_of_kernel(const void *handle, struct soft_context *cont
     const struct kernel *kernel = soft_object_find(handle, SOFT_KERNEL);
     struct soft_module *module;
     if (kernel == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = module_in(kernel->library, context, &module);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(module_in(kernel->library, context, &module));
     if (kernel->index >= module->image.table->num_kernels) return CUDA_ERROR_NOT_FOUND;
     *out = &module->functions[kernel->index];
     return CUDA_SUCCESS;
@@ -272,10 +261,8 @@ CUresult soft_function_in(const void *handle, struct soft_context *context,
 
 CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 {
-    struct soft_context *context;
     struct soft_function *function;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pFunc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = function_of_kernel(kernel, context, &function);
     if (result == CUDA_SUCCESS) *pFunc = (CUfunction)(void *)function;
@@ -286,8 +273,7 @@ CUresult CUDAAPI cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 CUresult CUDAAPI cuKernelGetName(const char **name, CUkernel hfunc)
 {
     struct kernel *found;
-    CUresult result = begin_kernel(__func__, hfunc, name != NULL && hfunc != NULL, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_kernel(__func__, hfunc, name != NULL && hfunc != NULL, &found));
     *name = found->on_device[0].kernel->name;
     return soft_end(CUDA_SUCCESS);
 }
@@ -296,8 +282,7 @@ CUresult CUDAAPI cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t
                                       size_t *paramSize)
 {
     struct kernel *found;
-    CUresult result = begin_kernel(__func__, kernel, paramOffset != NULL, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_kernel(__func__, kernel, paramOffset != NULL, &found));
     const culv_soft_kernel *row = found->on_device[0].kernel;
     if (paramIndex >= row->num_params) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *paramOffset = soft_param_offset(row, paramIndex);
@@ -309,8 +294,7 @@ CUresult CUDAAPI cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUke
                                       CUdevice dev)
 {
     struct kernel *found;
-    CUresult result = begin_kernel(__func__, kernel, true, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_kernel(__func__, kernel, true, &found));
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     return soft_end(soft_function_get(&found->on_device[dev], attrib, pi));
 }
@@ -339,11 +323,9 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
                                       CUdevice dev)
 {
     struct kernel *found;
-    CUresult result = begin_kernel(__func__, kernel, true, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_kernel(__func__, kernel, true, &found));
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
-    result = soft_function_set(&found->on_device[dev], attrib, val);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_function_set(&found->on_device[dev], attrib, val));
     struct setting setting = {.kernel = found, .attribute = attrib, .value = val, .device = dev};
     soft_objects_each(SOFT_MODULE, set_there, &setting);
     return soft_end(CUDA_SUCCESS);
@@ -352,8 +334,7 @@ CUresult CUDAAPI cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
 CUresult CUDAAPI cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
 {
     struct kernel *found;
-    CUresult result = begin_kernel(__func__, kernel, true, &found);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_kernel(__func__, kernel, true, &found));
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     return soft_end(soft_cache_config_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
@@ -372,9 +353,7 @@ struct linker {
 CUresult CUDAAPI cuLinkCreate_v2(unsigned int numOptions, CUjit_option *options,
                                  void **optionValues, CUlinkState *stateOut)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (stateOut == NULL || (numOptions > 0 && (options == NULL || optionValues == NULL)))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct linker *linker = calloc(1, sizeof(*linker));
@@ -396,8 +375,7 @@ CUresult CUDAAPI cuLinkCreate(unsigned int numOptions, CUjit_option *options, vo
 /* The lock is held on success. */
 static CUresult begin(const char *call, CUlinkState state, bool arguments_valid)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (soft_object_find(state, SOFT_LINKER) == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     return arguments_valid ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_VALUE);
 }
@@ -422,11 +400,9 @@ CUresult CUDAAPI cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void *
                                   void **optionValues)
 {
     (void)name;
-    CUresult result =
-        begin(__func__, state,
-              data != NULL && size >= 20 && (int)type >= 0 && type < CU_JIT_NUM_INPUT_TYPES &&
-                  link_options_valid(numOptions, options, optionValues));
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, state,
+                   data != NULL && size >= 20 && (int)type >= 0 && type < CU_JIT_NUM_INPUT_TYPES &&
+                       link_options_valid(numOptions, options, optionValues)));
     char *copy = malloc(size + 1); /* PTX need not end with a 0 here */
     if (copy == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     for (size_t i = 0; i < size; i++)
@@ -449,10 +425,9 @@ CUresult CUDAAPI cuLinkAddFile_v2(CUlinkState state, CUjitInputType type, const 
                                   void **optionValues)
 {
     char start[4096];
-    CUresult result = begin(__func__, state,
-                            path != NULL && (int)type >= 0 && type < CU_JIT_NUM_INPUT_TYPES &&
-                                link_options_valid(numOptions, options, optionValues));
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, state,
+                   path != NULL && (int)type >= 0 && type < CU_JIT_NUM_INPUT_TYPES &&
+                       link_options_valid(numOptions, options, optionValues)));
     FILE *file = fopen(path, "rb");
     if (file == NULL) return soft_end(CUDA_ERROR_FILE_NOT_FOUND);
     const size_t read = fread(start, 1, sizeof(start) - 1, file);
@@ -485,8 +460,7 @@ void soft_linker_free(void *handle)
 
 CUresult CUDAAPI cuLinkDestroy(CUlinkState state)
 {
-    CUresult result = begin(__func__, state, true);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, state, true));
     soft_linker_free(soft_object_find(state, SOFT_LINKER));
     return soft_end(CUDA_SUCCESS);
 }

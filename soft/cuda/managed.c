@@ -26,9 +26,7 @@ struct soft_advice {
 
 CUresult CUDAAPI cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (dptr == NULL || bytesize == 0 ||
         (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -110,12 +108,10 @@ static CUresult advise(const char *call, CUdeviceptr address, size_t count, CUme
     struct soft_range *range;
     size_t first, end;
     struct place place = {0};
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = find_pages(address, count, &range, &first, &end);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(find_pages(address, count, &range, &first, &end));
     /* cuda.h: these have no location. */
     const bool placed = advice == CU_MEM_ADVISE_SET_PREFERRED_LOCATION ||
                         advice == CU_MEM_ADVISE_SET_ACCESSED_BY ||
@@ -155,15 +151,12 @@ CUresult CUDAAPI cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise a
 static CUresult prefetch(const char *call, CUdeviceptr address, size_t count,
                          const CUmemLocation *location, unsigned flags, CUstream handle)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
     struct soft_range *range;
     size_t first, end;
     struct place place;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result == CUDA_SUCCESS) result = find_pages(address, count, &range, &first, &end);
+    SOFT_TRY(soft_begin_on(call, handle, &stream));
+    result = find_pages(address, count, &range, &first, &end);
     if (result == CUDA_SUCCESS && flags != 0) result = CUDA_ERROR_INVALID_VALUE;
     if (result != CUDA_SUCCESS) return soft_end(result);
     if (!place_of(location, &place))
@@ -255,12 +248,10 @@ static CUresult read_attributes(const char *call, void **data, const size_t *siz
 {
     struct soft_range *range;
     size_t first, end;
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (data == NULL || sizes == NULL || attributes == NULL || num == 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = find_pages(address, count, &range, &first, &end);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(find_pages(address, count, &range, &first, &end));
     const struct page page = common(range->advice, first, end);
     for (size_t i = 0; result == CUDA_SUCCESS && i < num; i++)
         result = read_attribute(data[i], sizes[i], attributes[i], &page);
@@ -285,12 +276,8 @@ CUresult CUDAAPI cuMemRangeGetAttributes(void **data, size_t *dataSizes,
 CUresult CUDAAPI cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
                                         unsigned int flags)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(__func__, hStream, &stream));
     const struct soft_range *range = soft_range_find((uintptr_t)dptr);
     const bool alone = flags == CU_MEM_ATTACH_SINGLE;
     if (range == NULL || !range->managed || range->start != dptr ||

@@ -105,8 +105,7 @@ static CUresult check(const CUmemPoolProps *props)
 
 CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (pool == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_cig_refusal();
     if (result == CUDA_SUCCESS) result = check(poolProps);
@@ -134,8 +133,7 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolP
 
 CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_pool *gone = soft_pool_find(pool);
     if (gone == NULL || gone->is_default) return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* NVIDIA's driver crashes here, whether or not there are file descriptors by now (measured). */
@@ -150,8 +148,7 @@ CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
 
 CUresult CUDAAPI cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (pool_out == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     struct soft_pool *pool = default_of(dev);
@@ -162,8 +159,7 @@ CUresult CUDAAPI cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
 
 CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (pool == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     struct soft_pool *found = soft_pool_of_device(dev);
@@ -174,8 +170,7 @@ CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 
 CUresult CUDAAPI cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_pool *set = soft_pool_find(pool);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     if (set == NULL || set->device != dev || set->imported)
@@ -186,8 +181,7 @@ CUresult CUDAAPI cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 
 CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     (void)minBytesToKeep; /* nothing is kept */
     return soft_end(soft_pool_find(pool) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
@@ -215,8 +209,7 @@ CUresult CUDAAPI cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute at
 {
     int *number;
     uint64_t *bytes;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_pool *found = soft_pool_find(pool);
     if (found == NULL || value == NULL || !field(found, attr, &number, &bytes))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -231,8 +224,7 @@ CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute at
 {
     int *number;
     uint64_t *bytes, wanted;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_pool *found = soft_pool_find(pool);
     if (found == NULL || value == NULL || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ||
         attr == CU_MEMPOOL_ATTR_USED_MEM_CURRENT || !field(found, attr, &number, &bytes))
@@ -254,8 +246,7 @@ CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute at
 
 CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_pool *found = soft_pool_find(pool);
     if (found == NULL || (map == NULL && count > 0)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++) {
@@ -282,8 +273,7 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ma
 CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
                                     CUmemLocation *location)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     const struct soft_pool *found = soft_pool_find(memPool);
     if (flags == NULL || found == NULL || location == NULL ||
         location->type != CU_MEM_LOCATION_TYPE_DEVICE)
@@ -429,8 +419,7 @@ CUresult soft_capture_refuse(struct soft_stream *stream)
 static CUresult begin(const char *call, CUstream handle, struct soft_context **context,
                       struct soft_stream **stream)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, context));
     result = soft_stream_get(*context, handle, stream);
     if (result == CUDA_SUCCESS) result = soft_capture_refuse(*stream);
     return result != CUDA_SUCCESS ? soft_end(result) : CUDA_SUCCESS;
@@ -463,8 +452,7 @@ CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hS
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = begin(__func__, hStream, &context, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hStream, &context, &stream));
     struct soft_pool *pool = soft_pool_of_device(soft_stream_context(stream)->device);
     if (pool == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     return allocate_and_end(pool, dptr, bytesize, stream);
@@ -475,8 +463,7 @@ CUresult CUDAAPI cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUm
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = begin(__func__, hStream, &context, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hStream, &context, &stream));
     struct soft_pool *from = soft_pool_find(pool);
     if (from == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     return allocate_and_end(from, dptr, bytesize, stream);
@@ -499,8 +486,7 @@ static CUresult free_in_order(struct soft_range *range, struct soft_stream *stre
 {
     struct unmap_op *op = soft_op_new(sizeof(*op), NULL, unmap);
     if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = soft_submit(stream, op);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_submit(stream, op));
     /* The lock is held: the operation has not been retired yet. */
     op->map = range->map;
     op->map_size = range->map_size;
@@ -513,8 +499,7 @@ CUresult CUDAAPI cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = begin(__func__, hStream, &context, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__, hStream, &context, &stream));
     if (dptr == 0) return soft_end(CUDA_SUCCESS); /* measured */
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->start != dptr) return soft_end(CUDA_ERROR_INVALID_VALUE);

@@ -159,9 +159,7 @@ static CUresult allocate(struct soft_context *context, enum soft_range_kind kind
 
 CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (dptr == NULL || bytesize == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     uintptr_t address;
     result = allocate(context, SOFT_RANGE_DEVICE, bytesize, 0, &address);
@@ -172,9 +170,7 @@ CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
 CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
                                     size_t Height, unsigned int ElementSizeBytes)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (dptr == NULL || pPitch == NULL || WidthInBytes == 0 || Height == 0 ||
         (ElementSizeBytes != 4 && ElementSizeBytes != 8 && ElementSizeBytes != 16) ||
         WidthInBytes > SIZE_MAX - 511)
@@ -182,8 +178,7 @@ CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
     size_t pitch = (WidthInBytes + 511) / 512 * 512;
     if (Height > SIZE_MAX / pitch) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     uintptr_t address;
-    result = allocate(context, SOFT_RANGE_DEVICE, pitch * Height, 0, &address);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(allocate(context, SOFT_RANGE_DEVICE, pitch * Height, 0, &address));
     *dptr = address;
     *pPitch = pitch;
     return soft_end(CUDA_SUCCESS);
@@ -192,8 +187,7 @@ CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
 CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
 {
     struct soft_context *context = NULL;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context));
     if (dptr == 0) return soft_end(CUDA_SUCCESS);
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->start != dptr ||
@@ -220,8 +214,7 @@ static CUresult host_alloc(const char *call, void **pp, size_t bytesize, unsigne
     const unsigned known =
         CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (pp == NULL || (flags & ~known)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (bytesize == 0) { /* no error (measured), and what cuMemFreeHost takes */
         *pp = NULL;
@@ -245,9 +238,7 @@ CUresult CUDAAPI cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 
 CUresult CUDAAPI cuMemFreeHost(void *p)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), context);
     if (p == NULL) return soft_end(CUDA_SUCCESS);
     struct soft_range *range = soft_range_find((uintptr_t)p);
     if (range == NULL || range->start != (uintptr_t)p || range->kind != SOFT_RANGE_HOST)
@@ -264,8 +255,7 @@ CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Fla
     const unsigned known =
         CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_READ_ONLY;
     struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(__func__, SOFT_NEED_CONTEXT, &context));
     uintptr_t start = (uintptr_t)p;
     if (p == NULL || bytesize == 0 || bytesize > UINTPTR_MAX - start)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -288,9 +278,7 @@ CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Fla
 
 CUresult CUDAAPI cuMemHostUnregister(void *p)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT_TO_FREE), context);
     if (p == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_range *range = soft_range_find((uintptr_t)p);
     if (range == NULL) return soft_end(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
@@ -306,9 +294,7 @@ CUresult CUDAAPI cuMemHostUnregister(void *p)
 
 CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pdptr == NULL || p == NULL || Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_range *range = soft_range_find((uintptr_t)p);
     if (range == NULL || (range->kind != SOFT_RANGE_HOST && range->kind != SOFT_RANGE_REGISTERED))
@@ -319,9 +305,7 @@ CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsig
 
 CUresult CUDAAPI cuMemHostGetFlags(unsigned int *pFlags, void *p)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const struct soft_range *range = soft_range_find((uintptr_t)p);
     if (pFlags == NULL || range == NULL ||
         (range->kind != SOFT_RANGE_HOST && range->kind != SOFT_RANGE_REGISTERED))
@@ -334,9 +318,7 @@ CUresult CUDAAPI cuMemHostGetFlags(unsigned int *pFlags, void *p)
 
 CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     /* Counted, not asked of the machine, where other programs come and go. Arrays are left out. */
     const uint64_t used = soft_range_bytes(context->device) + soft_physical_bytes(context->device);
     if (free != NULL)
@@ -356,9 +338,7 @@ static bool known_to(const struct soft_context *context, const struct soft_range
 
 CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || !known_to(context, range)) return soft_end(CUDA_ERROR_NOT_FOUND);
     if (pbase != NULL) *pbase = range->start;
@@ -468,9 +448,7 @@ static CUresult read_attribute(CUpointer_attribute attribute, struct soft_range 
 
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, soft_need_if_any(SOFT_NEED_CONTEXT), &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(soft_need_if_any(SOFT_NEED_CONTEXT), context);
     struct soft_range *range = soft_range_find((uintptr_t)ptr);
     struct value value;
     /* Of reserved addresses where nothing is mapped neither (measured). */
@@ -483,9 +461,7 @@ CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute
 CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
                                         void **data, CUdeviceptr ptr)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (numAttributes == 0 || attributes == NULL || data == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_range *range = soft_range_find((uintptr_t)ptr);
@@ -506,9 +482,7 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
 CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
                                        CUdeviceptr ptr)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_range *range = soft_range_find((uintptr_t)ptr);
     if (value == NULL || range == NULL || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS)
         return soft_end(CUDA_ERROR_INVALID_VALUE);

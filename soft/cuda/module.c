@@ -69,10 +69,8 @@ static CUresult make_and_end(struct soft_context *context, struct soft_image *im
 
 CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
 {
-    struct soft_context *context;
     struct soft_image image;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (module == NULL || fname == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_code_open_file(fname, 0, NULL, NULL, &image);
     return result == CUDA_SUCCESS ? make_and_end(context, &image, module) : soft_end(result);
@@ -83,8 +81,7 @@ static CUresult load_data(const char *call, CUmodule *module, const void *data,
 {
     struct soft_context *context;
     struct soft_image image;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (module == NULL || data == NULL || (num_options > 0 && (options == NULL || values == NULL)))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_code_open(data, num_options, options, values, &image, NULL);
@@ -133,9 +130,7 @@ void soft_module_free(void *handle)
 
 CUresult CUDAAPI cuModuleUnload(CUmodule hmod)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT_TO_FREE, context);
     struct soft_module *module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (module->library != NULL) return soft_end(CUDA_ERROR_NOT_PERMITTED); /* the library's */
@@ -149,9 +144,7 @@ CUresult CUDAAPI cuModuleUnload(CUmodule hmod)
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (hfunc == NULL || name == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_module *module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -165,9 +158,7 @@ CUresult CUDAAPI cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const cha
 
 CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (count == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_module *module = soft_object_find(mod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -178,9 +169,7 @@ CUresult CUDAAPI cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 CUresult CUDAAPI cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions,
                                             CUmodule mod)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (functions == NULL || numFunctions == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_module *module = soft_object_find(mod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -213,9 +202,7 @@ CUresult soft_module_variable(struct soft_module *module, const char *name, CUde
 CUresult CUDAAPI cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod,
                                       const char *name)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_module *module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     return soft_end(soft_module_variable(module, name, dptr, bytes));
@@ -225,17 +212,14 @@ CUresult CUDAAPI cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule
 static CUresult begin_function(const char *call, CUfunction handle, struct soft_function **out)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     *out = soft_object_find(handle, SOFT_FUNCTION);
     return *out != NULL ? CUDA_SUCCESS : soft_end(CUDA_ERROR_INVALID_HANDLE);
 }
 
 CUresult CUDAAPI cuFuncGetName(const char **name, CUfunction hfunc)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (name == NULL || hfunc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE); /* cuda.h */
     const struct soft_function *function = soft_object_find(hfunc, SOFT_FUNCTION);
     if (function == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -254,8 +238,7 @@ CUresult CUDAAPI cuFuncLoad(CUfunction function)
 CUresult CUDAAPI cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 {
     struct soft_function *function;
-    CUresult result = begin_function(__func__, hfunc, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_function(__func__, hfunc, &function));
     if (hmod == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *hmod = function->module;
     return soft_end(CUDA_SUCCESS);
@@ -281,8 +264,7 @@ CUresult CUDAAPI cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *
                                     size_t *paramSize)
 {
     struct soft_function *function;
-    CUresult result = begin_function(__func__, func, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_function(__func__, func, &function));
     if (paramOffset == NULL || paramIndex >= function->kernel->num_params)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     *paramOffset = soft_param_offset(function->kernel, paramIndex);
@@ -357,8 +339,7 @@ CUresult soft_function_set(struct soft_function *function, CUfunction_attribute 
 CUresult CUDAAPI cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
 {
     struct soft_function *function;
-    CUresult result = begin_function(__func__, hfunc, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_function(__func__, hfunc, &function));
     result = soft_function_set(function, attrib, value);
     if (result == CUDA_SUCCESS) function->set_here |= 1u << attrib;
     return soft_end(result);
@@ -373,25 +354,20 @@ bool soft_cache_config_valid(CUfunc_cache config)
 CUresult CUDAAPI cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 {
     struct soft_function *function;
-    CUresult result = begin_function(__func__, hfunc, &function);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_function(__func__, hfunc, &function));
     return soft_end(soft_cache_config_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult CUDAAPI cuCtxSetCacheConfig(CUfunc_cache config)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     return soft_end(soft_cache_config_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 /* As of devices whose L1 cache and shared memory have fixed sizes (cuda.h). */
 CUresult CUDAAPI cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pconfig == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pconfig = CU_FUNC_CACHE_PREFER_NONE;
     return soft_end(CUDA_SUCCESS);

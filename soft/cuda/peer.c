@@ -17,8 +17,7 @@ static bool can_access(CUdevice device, CUdevice peer)
 
 CUresult CUDAAPI cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (canAccessPeer == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(dev) || !soft_device_valid(peerDev))
         return soft_end(CUDA_ERROR_INVALID_DEVICE);
@@ -29,8 +28,7 @@ CUresult CUDAAPI cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevic
 CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
                                          CUdevice srcDevice, CUdevice dstDevice)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     if (value == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(srcDevice) || !soft_device_valid(dstDevice) || srcDevice == dstDevice)
         return soft_end(CUDA_ERROR_INVALID_DEVICE);
@@ -92,9 +90,7 @@ struct soft_context *soft_context_find(CUcontext handle)
 
 CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     struct soft_context *peer = soft_context_find(peerContext);
     if (peer == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -109,9 +105,7 @@ CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags
 
 CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peerContext)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const struct soft_context *peer = soft_context_find(peerContext);
     if (peer == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     const unsigned at = position(context, peer);
@@ -197,12 +191,10 @@ static CUresult copy(const char *call, CUdeviceptr to, CUcontext to_context, CUd
     struct soft_context *context;
     struct soft_stream *stream;
     struct soft_side to_side = {.pitch = size}, from_side = {.pitch = size};
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (soft_context_find(to_context) == NULL || soft_context_find(from_context) == NULL)
         return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_stream_get(context, handle, &stream));
     if (size == 0) return soft_end(CUDA_SUCCESS);
     /* Serialized with all work of both contexts, unlike the asynchronous form (cudaMemcpyPeer). */
     if (synchronous) result = soft_contexts_wait(to_context, from_context);

@@ -286,9 +286,7 @@ SAME(cuMemHostRegister, (void *p, size_t bytesize, unsigned int Flags), cuMemHos
 /* cuda.h: "the fixed bank size of the hardware", which is 4 bytes since compute capability 5. */
 CUresult CUDAAPI cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pConfig == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pConfig = CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
     return soft_end(CUDA_SUCCESS);
@@ -302,17 +300,13 @@ static bool bank_size_valid(CUsharedconfig config)
 
 CUresult CUDAAPI cuCtxSetSharedMemConfig(CUsharedconfig config)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     return soft_end(bank_size_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult CUDAAPI cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (soft_object_find(hfunc, SOFT_FUNCTION) == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     return soft_end(bank_size_valid(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }

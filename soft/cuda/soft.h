@@ -164,6 +164,24 @@ bool soft_is_child(void); /* it is one */
 /* A call that works on a stream: the context is the current one for a default stream, and may be
  * NULL for others, which bring their own along (measured). */
 CUresult soft_begin_stream(const char *call, CUstream stream, struct soft_context **context);
+/* The same, and the stream. */
+CUresult soft_begin_on(const char *call, CUstream handle, struct soft_stream **stream);
+/* Declares `result`, with which the function ends unless it is a success. */
+#define SOFT_TRY(call)                                                                             \
+    CUresult result = (call);                                                                      \
+    if (result != CUDA_SUCCESS) return result
+/* A step of a call, after the first: it ends the call unless it is a success. */
+#define SOFT_STEP(call)                                                                            \
+    do {                                                                                           \
+        result = (call);                                                                           \
+        if (result != CUDA_SUCCESS) return soft_end(result);                                       \
+    } while (0)
+/* The first statement of a call of the driver's, which the second form gives the current context.
+ */
+#define SOFT_BEGIN(need) SOFT_TRY(soft_begin(__func__, need, NULL))
+#define SOFT_BEGIN_IN(need, context)                                                               \
+    struct soft_context *context;                                                                  \
+    SOFT_TRY(soft_begin(__func__, need, &(context)))
 void soft_forbid_calls(bool forbid); /* on this thread, while a host function runs */
 
 /* --- context_kinds.c: checkpoints */

@@ -244,8 +244,7 @@ CUresult soft_submit(struct soft_stream *stream, void *operation)
 CUresult soft_submit_and_wait(struct soft_stream *stream, void *op)
 {
     struct soft_context *context = stream->object.context;
-    CUresult result = soft_submit(stream, op);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_submit(stream, op));
     struct soft_point end = {.stream = soft_stream_ref(stream), .seq = stream->submitted};
     soft_point_wait(&end);
     soft_stream_unref(stream);
@@ -389,8 +388,7 @@ CUresult soft_stream_create(struct soft_context *context, unsigned flags, int pr
     /* cuda.h: clamped to the range that cuCtxGetStreamPriorityRange gives. */
     if (priority > 0) priority = 0;
     if (priority < SOFT_GREATEST_PRIORITY) priority = SOFT_GREATEST_PRIORITY;
-    CUresult result = make_stream(context, flags, priority, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(make_stream(context, flags, priority, &stream));
     soft_object_add(&stream->object, SOFT_STREAM, context);
     stream->registered = true;
     *handle = (CUstream)(void *)stream;
@@ -400,8 +398,7 @@ CUresult soft_stream_create(struct soft_context *context, unsigned flags, int pr
 static CUresult create(const char *call, CUstream *handle, unsigned flags, int priority)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (handle == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     return soft_end(soft_stream_create(context, flags, priority, handle));
@@ -419,8 +416,7 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int fla
 
 CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_stream *stream = soft_object_find(hStream, SOFT_STREAM);
     if (stream == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     int error = stream->object.context->error; /* told, and freed all the same */
@@ -445,12 +441,8 @@ CUresult soft_stream_wait(struct soft_stream *stream)
 
 CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(__func__, hStream, &stream));
     struct soft_op bag = {0};
     result = soft_capture_allows_wait(stream);
     if (result == CUDA_SUCCESS) result = work_of(&bag, stream);
@@ -461,16 +453,11 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
 
 CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(__func__, hStream, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(__func__, hStream, &stream));
     struct soft_op bag = {0};
-    context = stream->object.context;
-    result = soft_capture_allows_wait(stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    const struct soft_context *context = stream->object.context;
+    SOFT_STEP(soft_capture_allows_wait(stream));
     return soft_end(wait_for(&bag, context, work_of(&bag, stream)));
 }
 
@@ -478,18 +465,14 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 static CUresult begin_query(const char *call, CUstream handle, const void *out,
                             struct soft_stream **stream)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = out == NULL ? CUDA_ERROR_INVALID_VALUE : soft_stream_get(context, handle, stream);
-    return result == CUDA_SUCCESS ? result : soft_end(result);
+    SOFT_TRY(soft_begin_on(call, handle, stream));
+    return out == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE) : result;
 }
 
 CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, pctx, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, pctx, &stream));
     *pctx = (CUcontext)(void *)stream->object.context;
     return soft_end(CUDA_SUCCESS);
 }
@@ -497,8 +480,7 @@ CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, pCtx, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, pCtx, &stream));
     struct soft_context *context = stream->object.context;
     *pCtx = (CUcontext)(void *)context;
     if (pGreenCtx != NULL)
@@ -509,8 +491,7 @@ CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx
 CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, flags, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, flags, &stream));
     *flags = stream->flags;
     return soft_end(CUDA_SUCCESS);
 }
@@ -518,8 +499,7 @@ CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, priority, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, priority, &stream));
     *priority = stream->priority;
     return soft_end(CUDA_SUCCESS);
 }
@@ -527,8 +507,7 @@ CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
 CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
 {
     struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, streamId, &stream);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, hStream, streamId, &stream));
     *streamId = stream->id;
     return soft_end(CUDA_SUCCESS);
 }

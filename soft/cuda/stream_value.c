@@ -74,12 +74,8 @@ static CUresult admit(struct soft_op *base, const struct soft_context *context)
 static CUresult submit(const char *call, CUstream handle, CUdeviceptr address, uint64_t value,
                        unsigned flags, bool writes)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin_stream(call, handle, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_TRY(soft_begin_on(call, handle, &stream));
     if (!writes && flags & CU_STREAM_WAIT_VALUE_FLUSH) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (address % sizeof(uint64_t) != 0 || flags > (writes ? 1u : 3u) ||
         soft_range_holding((uintptr_t)address, sizeof(uint64_t)) == NULL)

@@ -34,8 +34,7 @@ struct source {
 static CUresult memory_source(CUdeviceptr pointer, CUarray_format format, unsigned channels,
                               size_t size, struct source *out)
 {
-    CUresult result = soft_element_of(format, channels, &out->element);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_element_of(format, channels, &out->element));
     /* Elements of memory are plain ones, and of up to 16 bytes. */
     if (out->element.width > 1) return CUDA_ERROR_INVALID_VALUE;
     if (pointer % SOFT_TEXTURE_ALIGNMENT != 0 || size == 0 ||
@@ -49,10 +48,9 @@ static CUresult memory_source(CUdeviceptr pointer, CUarray_format format, unsign
 
 static CUresult linear_source(const CUDA_RESOURCE_DESC *resource, struct source *out)
 {
-    CUresult result =
-        memory_source(resource->res.linear.devPtr, resource->res.linear.format,
-                      resource->res.linear.numChannels, resource->res.linear.sizeInBytes, out);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(memory_source(resource->res.linear.devPtr, resource->res.linear.format,
+                           resource->res.linear.numChannels, resource->res.linear.sizeInBytes,
+                           out));
     const size_t elements = resource->res.linear.sizeInBytes / out->element.bytes;
     if (elements == 0 || elements > SOFT_MAX_LINEAR) return CUDA_ERROR_INVALID_VALUE;
     out->desc.Width = elements;
@@ -69,9 +67,8 @@ static CUresult pitched_source(const CUDA_RESOURCE_DESC *resource, struct source
         return CUDA_ERROR_INVALID_VALUE;
     /* The last row need not be there to its pitch. */
     struct soft_element element;
-    CUresult result =
-        soft_element_of(resource->res.pitch2D.format, resource->res.pitch2D.numChannels, &element);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(
+        soft_element_of(resource->res.pitch2D.format, resource->res.pitch2D.numChannels, &element));
     if (width * element.bytes > pitch) return CUDA_ERROR_INVALID_VALUE;
     result = memory_source(resource->res.pitch2D.devPtr, resource->res.pitch2D.format,
                            resource->res.pitch2D.numChannels,
@@ -264,8 +261,7 @@ static CUresult describe(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_
 {
     struct source source;
     memset(out, 0, sizeof(*out));
-    CUresult result = source_of(resource, &source);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(source_of(resource, &source));
     const bool mipmapped = resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     const bool layers = source.desc.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
     unsigned first_level = 0, first_layer = 0,
@@ -303,16 +299,13 @@ CUresult CUDAAPI cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_
                                    const CUDA_TEXTURE_DESC *pTexDesc,
                                    const CUDA_RESOURCE_VIEW_DESC *pResViewDesc)
 {
-    struct soft_context *context;
     culv_soft_texture shared;
     const void *object;
     uint64_t handle;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pTexObject == NULL || pResDesc == NULL || pTexDesc == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = describe(pResDesc, pTexDesc, pResViewDesc, &shared, &object);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(describe(pResDesc, pTexDesc, pResViewDesc, &shared, &object));
     struct texture *texture = soft_slot_take(&textures, context, &handle);
     if (texture == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     shared.turn = *texture->slot.turn;
@@ -327,9 +320,7 @@ CUresult CUDAAPI cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_
 
 CUresult CUDAAPI cuTexObjectDestroy(CUtexObject texObject)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT_TO_FREE, context);
     struct texture *texture = soft_slot_find(&textures, texObject);
     if (texObject == 0) return soft_end(CUDA_SUCCESS); /* measured */
     if (texture == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -343,8 +334,7 @@ static CUresult begin_query(const char *call, const void *out, CUtexObject handl
                             const struct texture **texture)
 {
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     *texture = soft_slot_find(&textures, handle);
     return out == NULL || *texture == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
 }
@@ -352,8 +342,7 @@ static CUresult begin_query(const char *call, const void *out, CUtexObject handl
 CUresult CUDAAPI cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject)
 {
     const struct texture *texture = NULL;
-    CUresult result = begin_query(__func__, pResDesc, texObject, &texture);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, pResDesc, texObject, &texture));
     *pResDesc = texture->resource;
     return soft_end(CUDA_SUCCESS);
 }
@@ -361,8 +350,7 @@ CUresult CUDAAPI cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexO
 CUresult CUDAAPI cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject)
 {
     const struct texture *texture = NULL;
-    CUresult result = begin_query(__func__, pTexDesc, texObject, &texture);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin_query(__func__, pTexDesc, texObject, &texture));
     CUDA_TEXTURE_DESC told = texture->sampling;
     memcpy(told.borderColor, pTexDesc->borderColor, sizeof(told.borderColor)); /* as measured */
     *pTexDesc = told;
@@ -377,10 +365,8 @@ static struct soft_slots surfaces = {.kind = SOFT_SURFACE,
 
 CUresult CUDAAPI cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc)
 {
-    struct soft_context *context;
     uint64_t handle;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (pSurfObject == NULL || pResDesc == NULL || pResDesc->resType != CU_RESOURCE_TYPE_ARRAY ||
         pResDesc->flags != 0 || pResDesc->res.array.hArray == NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -406,9 +392,7 @@ CUresult CUDAAPI cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOUR
 
 CUresult CUDAAPI cuSurfObjectDestroy(CUsurfObject surfObject)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT_TO_FREE, context);
     struct soft_slot *slot = soft_slot_find(&surfaces, surfObject);
     if (surfObject == 0) return soft_end(CUDA_SUCCESS); /* measured */
     if (slot == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -419,9 +403,7 @@ CUresult CUDAAPI cuSurfObjectDestroy(CUsurfObject surfObject)
 
 CUresult CUDAAPI cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const struct soft_slot *slot = soft_slot_find(&surfaces, surfObject);
     if (pResDesc == NULL || slot == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     memset(pResDesc, 0, sizeof(*pResDesc));

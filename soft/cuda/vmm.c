@@ -10,8 +10,7 @@
 
 CUresult soft_vmm_begin(const char *call)
 {
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (!soft_attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0))
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     result = soft_cig_refusal();
@@ -79,8 +78,7 @@ CUresult soft_prop_check(const CUmemAllocationProp *prop)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < sizeof(prop->allocFlags.reserved); i++)
         if (prop->allocFlags.reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = check_location(&prop->location);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(check_location(&prop->location));
     if (soft_on_host(&prop->location) && prop->allocFlags.usage != 0)
         return CUDA_ERROR_INVALID_VALUE;
     if (prop->allocFlags.usage & 2u) return CUDA_ERROR_NOT_SUPPORTED;
@@ -284,11 +282,9 @@ CUresult soft_physicals_part(void)
 CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
                              const CUmemAllocationProp *prop, unsigned long long flags)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     if (handle == NULL || flags != 0 || size == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_prop_check(prop);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_prop_check(prop));
     if (size % SOFT_GRANULARITY != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const int whose = soft_on_host(&prop->location) ? CU_DEVICE_CPU : prop->location.id;
     const uint64_t used = soft_range_bytes(whose) + soft_physical_bytes(whose),
@@ -310,8 +306,7 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 
 CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     struct soft_physical *physical = soft_physical_find(handle);
     if (physical == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     soft_physical_release(physical);
@@ -321,13 +316,11 @@ CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
 CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
                                                CUmemAllocationGranularity_flags option)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     if (granularity == NULL || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
                                 option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_prop_check(prop);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_prop_check(prop));
     *granularity = SOFT_GRANULARITY;
     return soft_end(CUDA_SUCCESS);
 }
@@ -335,8 +328,7 @@ CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemA
 CUresult CUDAAPI cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
                                                         CUmemGenericAllocationHandle handle)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     const struct soft_physical *physical = soft_physical_find(handle);
     if (prop == NULL || physical == NULL || physical->team != NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -346,8 +338,7 @@ CUresult CUDAAPI cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *pro
 
 CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     const struct soft_range *range = soft_range_find((uintptr_t)addr);
     if (handle == NULL || range == NULL || range->kind != SOFT_RANGE_VIRTUAL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -388,8 +379,7 @@ static bool supported(void)
 /* Locked on success. */
 static CUresult begin(const char *call)
 {
-    CUresult result = soft_vmm_begin(call);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(call));
     return supported() ? CUDA_SUCCESS : soft_end(CUDA_ERROR_NOT_SUPPORTED);
 }
 
@@ -405,8 +395,7 @@ static CUresult check(const CUmulticastObjectProp *prop)
 CUresult CUDAAPI cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop,
                                            CUmulticastGranularity_flags option)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     if (!supported()) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* told first (measured) */
     if (granularity == NULL || (option != CU_MULTICAST_GRANULARITY_MINIMUM &&
                                 option != CU_MULTICAST_GRANULARITY_RECOMMENDED))
@@ -421,11 +410,9 @@ CUresult CUDAAPI cuMulticastGetGranularity(size_t *granularity, const CUmulticas
 CUresult CUDAAPI cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
                                    const CUmulticastObjectProp *prop)
 {
-    CUresult result = begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__));
     if (mcHandle == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = check(prop);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(check(prop));
     if (prop->size == 0 || prop->size % SOFT_GRANULARITY != 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     const CUmemAllocationProp as_memory = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -460,8 +447,7 @@ static bool is_member(const struct soft_team *team, int device)
 
 CUresult CUDAAPI cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev)
 {
-    CUresult result = begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__));
     struct soft_physical *physical = find(mcHandle);
     if (physical == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
@@ -579,8 +565,7 @@ CUresult CUDAAPI cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_
                                     CUmemGenericAllocationHandle memHandle, size_t memOffset,
                                     size_t size, unsigned long long flags)
 {
-    CUresult result = begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__));
     return bind_and_end(find(mcHandle), mcOffset, soft_physical_find(memHandle), memOffset, size,
                         flags);
 }
@@ -588,8 +573,7 @@ CUresult CUDAAPI cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_
 CUresult CUDAAPI cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
                                      CUdeviceptr memptr, size_t size, unsigned long long flags)
 {
-    CUresult result = begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__));
     const struct soft_range *range = soft_range_find((uintptr_t)memptr);
     if (range == NULL || range->kind != SOFT_RANGE_VIRTUAL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -600,8 +584,7 @@ CUresult CUDAAPI cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size
 CUresult CUDAAPI cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
                                    size_t mcOffset, size_t size)
 {
-    CUresult result = begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(begin(__func__));
     struct soft_physical *object = find(mcHandle);
     if (object == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);

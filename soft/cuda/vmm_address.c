@@ -48,8 +48,7 @@ uint64_t soft_reservation_count(void)
 CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
                                      CUdeviceptr addr, unsigned long long flags)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     if (ptr == NULL || size == 0 || size % SOFT_GRANULARITY != 0 ||
         (alignment & (alignment - 1)) != 0 || addr % SOFT_GRANULARITY != 0 || flags != 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -76,8 +75,7 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align
 
 CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr),
                             **link = &reservations;
     /* cuda.h: both must be what they were; and 001 (cuMemAddressFree): nothing may be mapped
@@ -106,8 +104,7 @@ static bool place(const struct soft_range *range)
 CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                           CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     struct soft_physical *physical = soft_physical_find(handle);
     /* Tile pools are for sparse arrays. */
     if (physical == NULL || flags != 0 || ptr % SOFT_GRANULARITY != 0 || size == 0 ||
@@ -186,8 +183,7 @@ static bool nothing_in_part(uintptr_t start, size_t size)
 
 CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     const uintptr_t start = (uintptr_t)ptr;
     if (!nothing_in_part(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_shown_blank_others(start, size)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -262,8 +258,7 @@ static CUresult access_index(const CUmemLocation *location, size_t *index)
 static CUresult check_access(uintptr_t start, size_t size, const CUmemAccessDesc *desc)
 {
     size_t index;
-    CUresult result = access_index(&desc->location, &index);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(access_index(&desc->location, &index));
     if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
         desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
         desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
@@ -293,14 +288,12 @@ static void set_access(struct soft_virtual *mapped, const CUmemAccessDesc *desc,
 CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
                                 size_t count)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     const uintptr_t start = (uintptr_t)ptr;
     if (desc == NULL || count == 0 || !whole_mappings(start, size))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++) {
-        result = check_access(start, size, &desc[i]);
-        if (result != CUDA_SUCCESS) return soft_end(result);
+        SOFT_STEP(check_access(start, size, &desc[i]));
     }
     for (size_t at = 0; at < size;) {
         const struct soft_range *range = soft_range_find(start + at);
@@ -330,12 +323,10 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
                                 CUdeviceptr ptr)
 {
     size_t index;
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
     if (flags == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = access_index(location, &index);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(access_index(location, &index));
     if (range != NULL &&
         range->kind == SOFT_RANGE_DEVICE) { /* of cuMemAlloc: no error (measured) */
         *flags = range->device == (int)index ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE

@@ -328,9 +328,7 @@ CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, s
                                                CUmemRangeHandleType handleType,
                                                unsigned long long flags)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const uintptr_t start = (uintptr_t)dptr;
     int fd = -1;
     if (handle == NULL || handleType != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD ||
@@ -345,11 +343,10 @@ CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, s
         (range->kind != SOFT_RANGE_DEVICE && range->kind != SOFT_RANGE_VIRTUAL))
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (flags != 0 && pcie_answer != CUDA_SUCCESS) return soft_end(pcie_answer);
-    result = make_file(
+    SOFT_STEP(make_file(
         &(culv_soft_dma_buf){
             .address = start, .size = size, .flags = flags, .buffer_id = range->buffer_id},
-        &fd);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+        &fd));
     memcpy(handle, &fd, sizeof fd);
     counts.dma_bufs++;
     return soft_end(CUDA_SUCCESS);
@@ -358,9 +355,7 @@ CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, s
 CUresult CUDAAPI cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
                                             CUflushGPUDirectRDMAWritesScope scope)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (target != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
         (scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER &&
          scope != CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES))

@@ -105,8 +105,7 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle,
                                               CUmemAllocationHandleType handleType,
                                               unsigned long long flags)
 {
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     struct soft_physical *physical = soft_physical_find(handle);
     const unsigned type = (unsigned)handleType;
     if (shareableHandle == NULL || physical == NULL || flags != 0 ||
@@ -124,8 +123,7 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle,
 
 static CUresult import_fabric(const void *handle, int *fd, struct soft_shared_memory *memory)
 {
-    CUresult result = soft_fabric_refusal();
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_fabric_refusal());
     *fd = soft_fabric_open(handle);
     if (*fd < 0) return CUDA_ERROR_UNKNOWN; /* an H200's, of a wrong file descriptor */
     if (!soft_shared_memory_read(*fd, memory))
@@ -141,14 +139,12 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
                                                 CUmemAllocationHandleType shHandleType)
 {
     struct soft_shared_memory memory;
-    CUresult result = soft_vmm_begin(__func__);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_vmm_begin(__func__));
     const bool fabric = (unsigned)shHandleType == SOFT_HANDLE_TYPE_FABRIC;
     int fd = -1;
     if (handle == NULL || (fabric && osHandle == NULL)) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = fabric ? import_fabric(osHandle, &fd, &memory)
-                    : soft_share_import(osHandle, (unsigned)shHandleType, &fd, &memory);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(fabric ? import_fabric(osHandle, &fd, &memory)
+                     : soft_share_import(osHandle, (unsigned)shHandleType, &fd, &memory));
     memory.prop.requestedHandleTypes =
         CU_MEM_HANDLE_TYPE_NONE; /* an import is not exported (measured) */
     struct soft_physical *physical = soft_physical_new(&memory.prop, (size_t)memory.size);
@@ -200,8 +196,7 @@ CUresult CUDAAPI cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool
                                                   CUmemAllocationHandleType handleType,
                                                   unsigned long long flags)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_pool *found = soft_pool_find(pool);
     const unsigned type = (unsigned)handleType;
     const bool fabric = type == SOFT_HANDLE_TYPE_FABRIC;
@@ -248,15 +243,13 @@ CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void
                                                     unsigned long long flags)
 {
     struct pool_label pool_label;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     const bool fabric = (unsigned)handleType == SOFT_HANDLE_TYPE_FABRIC;
     int fd = -1, device = 0;
     if (pool_out == NULL || flags != 0 || (fabric && handle == NULL) ||
         (handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !fabric))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = open_pool(handle, fabric, &fd, &pool_label);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(open_pool(handle, fabric, &fd, &pool_label));
     while (device < soft.device_count && memcmp(pool_label.device_uuid, soft.devices[device].uuid,
                                                 sizeof(pool_label.device_uuid)) != 0)
         device++;
@@ -276,8 +269,7 @@ CUresult CUDAAPI cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void
 
 CUresult CUDAAPI cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr)
 {
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
     if (shareData_out == NULL || range == NULL || range->kind != SOFT_RANGE_POOLED ||
         range->start != ptr ||
@@ -296,8 +288,7 @@ CUresult CUDAAPI cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
 {
     struct pointer_data data;
     struct soft_range *range;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN(SOFT_NEED_INIT);
     struct soft_pool *found = soft_pool_find(pool);
     if (ptr_out == NULL || shareData == NULL || found == NULL || !found->imported)
         return soft_end(CUDA_ERROR_INVALID_VALUE);

@@ -353,8 +353,7 @@ static CUresult find_resource(const CUarrayMapInfo *info, struct soft_sparse **o
 static CUresult check(const CUarrayMapInfo *info, int device, struct region *out)
 {
     *out = (struct region){0};
-    CUresult result = find_resource(info, &out->sparse);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(find_resource(info, &out->sparse));
     if (info->flags != 0 || info->reserved[0] != 0 || info->reserved[1] != 0 ||
         info->deviceBitMask != 1u << device || info->memHandleType != CU_MEM_HANDLE_TYPE_GENERIC)
         return CUDA_ERROR_INVALID_VALUE;
@@ -424,22 +423,17 @@ static void plan(const struct region *region, struct sparse_op *op)
 CUresult CUDAAPI cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,
                                     CUstream hStream)
 {
-    struct soft_context *context;
     struct soft_stream *stream;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     if (mapInfoList == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    result = soft_capture_refuse(stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
+    SOFT_STEP(soft_stream_get(context, hStream, &stream));
+    SOFT_STEP(soft_capture_refuse(stream));
     const int device = soft_stream_context(stream)->device;
     struct region region;
     size_t tiles = 0;
     bool after_tiles = false;
     for (unsigned i = 0; i < count; i++) { /* all of them before anything is done */
-        result = check(&mapInfoList[i], device, &region);
-        if (result != CUDA_SUCCESS) return soft_end(result);
+        SOFT_STEP(check(&mapInfoList[i], device, &region));
         tiles += region.count[0] * region.count[1] * region.count[2];
     }
     struct sparse_op *op = soft_op_new(sizeof(*op), run_moves, retire_moves);
@@ -483,9 +477,7 @@ static CUresult properties_and_end(const struct soft_sparse *sparse,
 CUresult CUDAAPI cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
                                             CUarray array)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const struct soft_array *found = soft_object_find(array, SOFT_ARRAY);
     if (sparseProperties == NULL || found == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     return properties_and_end(found->sparse, sparseProperties);
@@ -494,9 +486,7 @@ CUresult CUDAAPI cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparse
 CUresult CUDAAPI cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
                                                      CUmipmappedArray mipmap)
 {
-    struct soft_context *context;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_BEGIN_IN(SOFT_NEED_CONTEXT, context);
     const struct soft_mipmap *found = soft_object_find(mipmap, SOFT_MIPMAP);
     if (sparseProperties == NULL || found == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     return properties_and_end(found->sparse, sparseProperties);

@@ -146,8 +146,7 @@ static CUresult fill(const struct soft_d3d_calls *calls, struct soft_context *co
 {
     uint8_t luid[8];
     struct soft_layout layout;
-    CUresult result = calls->look(object, &r->base, luid, &r->resource);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(calls->look(object, &r->base, luid, &r->resource));
     if (flags & CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST)
         r->base.desc.Flags |= CUDA_ARRAY3D_SURFACE_LDST;
     if (flags & CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER)
@@ -168,8 +167,7 @@ static CUresult register_resource(const char *call, const struct soft_d3d_calls 
     const unsigned known = (unsigned)(CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST |
                                       CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER);
     struct soft_context *context;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_CONTEXT, &context));
     if (out == NULL || object == NULL || (flags & ~known))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_d3d *r = calloc(1, sizeof(*r));
@@ -249,8 +247,7 @@ static CUresult get_device(const char *call, CUdevice *out, const void *adapter,
 {
     uint8_t luid[8];
     CUdevice device = 0;
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     if (out == NULL || adapter == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const bool told = of_9 ? soft_d3d9_adapter_luid(adapter, luid)
                            : adapter_luid((IDXGIAdapter *)(uintptr_t)adapter, luid);
@@ -263,8 +260,7 @@ static CUresult get_devices(const char *call, unsigned *count, CUdevice *devices
                             void *device, int list, bool (*luid_of)(void *, uint8_t[8]))
 {
     uint8_t luid[8];
-    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
+    SOFT_TRY(soft_begin(call, SOFT_NEED_INIT, NULL));
     /* CU_D3D11_DEVICE_LIST_ALL, _CURRENT_FRAME, _NEXT_FRAME and the like. */
     if (count == NULL || device == NULL || list < 1 || list > 3 ||
         (devices == NULL && capacity != 0))
