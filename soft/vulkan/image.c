@@ -11,54 +11,60 @@
 
 enum { RIGHT, WRONG, WRONG_UNLESS_DEDICATED };
 
-/* Of an image that may be shared, or of memory that is. */
+/* What there is of a device: images and buffers that may be shared, and memory that is shared, or
+ * dedicated. */
+enum of { IMAGE, BUFFER, SHARED_MEMORY, DEDICATED_MEMORY };
+
 typedef struct record {
     struct record *link;
     VkDevice device;
     uint64_t handle;
-    bool memory;
-    int kind; /* of memory: 1 if it is dedicated */
+    enum of of;
+    int kind; /* of shared memory: 1 if it is an image's */
 } record;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static record *buckets[256];
 
-static record **place(VkDevice device, uint64_t handle, bool memory)
+static record **place(VkDevice device, enum of of, uint64_t handle)
 {
     record **link = &buckets[(handle >> 4 ^ handle >> 12) % 256];
-    while (*link &&
-           ((*link)->device != device || (*link)->handle != handle || (*link)->memory != memory))
+    while (*link && ((*link)->device != device || (*link)->handle != handle || (*link)->of != of))
         link = &(*link)->link;
     return link;
 }
 
-static void add(VkDevice device, uint64_t handle, bool memory, int kind)
+/* False: there was one, whose place it takes, or there is no memory, and then it is as if it were
+ * not so. */
+static bool add(VkDevice device, enum of of, uint64_t handle, int kind)
 {
     record *made = calloc(1, sizeof(*made));
-    if (!made) return; /* then it is never misread */
-    *made = (record){.device = device, .handle = handle, .memory = memory, .kind = kind};
+    if (!made) return false;
+    *made = (record){.device = device, .handle = handle, .of = of, .kind = kind};
     pthread_mutex_lock(&lock);
-    record **link = place(device, handle, memory);
-    made->link = *link ? (*link)->link : NULL;
-    free(*link);
+    record **link = place(device, of, handle), *before = *link;
+    made->link = before ? before->link : NULL;
     *link = made;
     pthread_mutex_unlock(&lock);
-}
-
-static void drop(VkDevice device, uint64_t handle, bool memory)
-{
-    pthread_mutex_lock(&lock);
-    record **link = place(device, handle, memory), *found = *link;
-    if (found) *link = found->link;
-    pthread_mutex_unlock(&lock);
-    free(found);
+    free(before);
+    return !before;
 }
 
 /* False: there is none. */
-static bool find(VkDevice device, uint64_t handle, bool memory, int *kind)
+static bool drop(VkDevice device, enum of of, uint64_t handle)
 {
     pthread_mutex_lock(&lock);
-    const record *found = *place(device, handle, memory);
+    record **link = place(device, of, handle), *found = *link;
+    if (found) *link = found->link;
+    pthread_mutex_unlock(&lock);
+    free(found);
+    return found != NULL;
+}
+
+static bool find(VkDevice device, enum of of, uint64_t handle, int *kind)
+{
+    pthread_mutex_lock(&lock);
+    const record *found = *place(device, of, handle);
     if (found) *kind = found->kind;
     pthread_mutex_unlock(&lock);
     return found != NULL;
@@ -82,13 +88,13 @@ void soft_vk_image_made(const soft_vk_device *device, const VkImageCreateInfo *i
     const VkExternalMemoryImageCreateInfo *shared =
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
     if (shared && shared->handleTypes)
-        add(device->handle, (uint64_t)(uintptr_t)image, false, kind_of(info));
+        add(device->handle, IMAGE, (uint64_t)(uintptr_t)image, kind_of(info));
     soft_vk_view_image_made(device, info, image);
 }
 
 void soft_vk_image_gone(const soft_vk_device *device, VkImage image)
 {
-    drop(device->handle, (uint64_t)(uintptr_t)image, false);
+    drop(device->handle, IMAGE, (uint64_t)(uintptr_t)image);
     soft_vk_dma_buf_image_gone(device, image);
     soft_vk_view_image_gone(device, image);
 }
@@ -131,13 +137,13 @@ void soft_vk_memory_made(const soft_vk_device *device, const VkMemoryAllocateInf
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     if (!shared || !(shared->handleTypes & VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT)) return;
     write_memory_label(device, info, dedicated, memory);
-    add(device->handle, (uint64_t)(uintptr_t)memory, true,
+    add(device->handle, SHARED_MEMORY, (uint64_t)(uintptr_t)memory,
         dedicated && dedicated->image != VK_NULL_HANDLE);
 }
 
 void soft_vk_memory_gone(const soft_vk_device *device, VkDeviceMemory memory)
 {
-    drop(device->handle, (uint64_t)(uintptr_t)memory, true);
+    drop(device->handle, SHARED_MEMORY, (uint64_t)(uintptr_t)memory);
 }
 
 /* What was said of another image at this place goes in any case. */
@@ -163,8 +169,8 @@ static void bound(const soft_vk_device *device, VkImage image, VkDeviceMemory me
 {
     int kind = RIGHT, dedicated = 0;
     soft_vk_view_image_bound(device, image, memory, offset);
-    if (!find(device->handle, (uint64_t)(uintptr_t)image, false, &kind) ||
-        !find(device->handle, (uint64_t)(uintptr_t)memory, true, &dedicated))
+    if (!find(device->handle, IMAGE, (uint64_t)(uintptr_t)image, &kind) ||
+        !find(device->handle, SHARED_MEMORY, (uint64_t)(uintptr_t)memory, &dedicated))
         return;
     const int fd = file_of(device, memory);
     if (fd < 0) return;
@@ -202,59 +208,6 @@ VkResult soft_vk_BindImageMemory2(soft_vk_device *device, VkDevice handle, uint3
  * GiBs in other memory is six times as slow. lavapipe has but one kind; the layer says the same as
  * that driver, and counts which kind was chosen. */
 
-/* A buffer that may be shared, or memory that is dedicated. */
-typedef struct dedicated_record {
-    struct dedicated_record *link;
-    VkDevice device;
-    uint64_t handle;
-    bool memory;
-} dedicated_record;
-
-static pthread_mutex_t dedicated_lock = PTHREAD_MUTEX_INITIALIZER;
-static dedicated_record *dedicated_buckets[256];
-
-static dedicated_record **dedicated_place(VkDevice device, uint64_t handle, bool memory)
-{
-    dedicated_record **link = &dedicated_buckets[(handle >> 4 ^ handle >> 12) % 256];
-    while (*link &&
-           ((*link)->device != device || (*link)->handle != handle || (*link)->memory != memory))
-        link = &(*link)->link;
-    return link;
-}
-
-/* False: no memory for it, and then it is as if it were not so. */
-static bool dedicated_add(VkDevice device, uint64_t handle, bool memory)
-{
-    dedicated_record *made = calloc(1, sizeof(*made));
-    if (!made) return false;
-    *made = (dedicated_record){.device = device, .handle = handle, .memory = memory};
-    pthread_mutex_lock(&dedicated_lock);
-    dedicated_record **link = dedicated_place(device, handle, memory);
-    bool is_new = *link == NULL;
-    if (is_new) *link = made;
-    pthread_mutex_unlock(&dedicated_lock);
-    if (!is_new) free(made);
-    return is_new;
-}
-
-static bool dedicated_drop(VkDevice device, uint64_t handle, bool memory)
-{
-    pthread_mutex_lock(&dedicated_lock);
-    dedicated_record **link = dedicated_place(device, handle, memory), *found = *link;
-    if (found) *link = found->link;
-    pthread_mutex_unlock(&dedicated_lock);
-    free(found);
-    return found != NULL;
-}
-
-static bool dedicated_has(VkDevice device, uint64_t handle, bool memory)
-{
-    pthread_mutex_lock(&dedicated_lock);
-    const bool found = *dedicated_place(device, handle, memory) != NULL;
-    pthread_mutex_unlock(&dedicated_lock);
-    return found;
-}
-
 static bool is_shared(const VkBufferCreateInfo *info)
 {
     const VkExternalMemoryBufferCreateInfo *shared =
@@ -265,12 +218,12 @@ static bool is_shared(const VkBufferCreateInfo *info)
 void soft_vk_buffer_made(const soft_vk_device *device, const VkBufferCreateInfo *info,
                          VkBuffer buffer)
 {
-    if (is_shared(info)) (void)dedicated_add(device->handle, (uint64_t)(uintptr_t)buffer, false);
+    if (is_shared(info)) add(device->handle, BUFFER, (uint64_t)(uintptr_t)buffer, 0);
 }
 
 void soft_vk_buffer_gone(const soft_vk_device *device, VkBuffer buffer)
 {
-    (void)dedicated_drop(device->handle, (uint64_t)(uintptr_t)buffer, false);
+    drop(device->handle, BUFFER, (uint64_t)(uintptr_t)buffer);
 }
 
 void soft_vk_dedicated_made(const soft_vk_device *device, const VkMemoryAllocateInfo *info,
@@ -280,13 +233,13 @@ void soft_vk_dedicated_made(const soft_vk_device *device, const VkMemoryAllocate
         soft_vk_in_chain(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     if (!dedicated || (dedicated->buffer == VK_NULL_HANDLE && dedicated->image == VK_NULL_HANDLE))
         return;
-    if (dedicated_add(device->handle, (uint64_t)(uintptr_t)memory, true))
+    if (add(device->handle, DEDICATED_MEMORY, (uint64_t)(uintptr_t)memory, 0))
         atomic_fetch_add(&soft_vk_dedicated, 1);
 }
 
 void soft_vk_dedicated_gone(const soft_vk_device *device, VkDeviceMemory memory)
 {
-    if (dedicated_drop(device->handle, (uint64_t)(uintptr_t)memory, true))
+    if (drop(device->handle, DEDICATED_MEMORY, (uint64_t)(uintptr_t)memory))
         atomic_fetch_sub(&soft_vk_dedicated, 1);
 }
 
@@ -300,7 +253,8 @@ static void prefer(VkMemoryRequirements2 *out)
 void soft_vk_prefer_dedicated(const soft_vk_device *device, VkBuffer buffer,
                               VkMemoryRequirements2 *out)
 {
-    if (device->soft && dedicated_has(device->handle, (uint64_t)(uintptr_t)buffer, false))
+    int kind;
+    if (device->soft && find(device->handle, BUFFER, (uint64_t)(uintptr_t)buffer, &kind))
         prefer(out);
 }
 
