@@ -97,6 +97,8 @@ static void find_cuda(void)
         {"culvSoftQueueFind", &cuda.find},       {"culvSoftQueueOffset", &cuda.offset},
         {"culvSoftQueueCheck", &cuda.check},     {"culvSoftQueueRun", &cuda.run},
         {"culvSoftQueueSurface", &cuda.surface}, {"culvSoftQueueTexture", &cuda.texture},
+        {"culvSoftShowReserve", &cuda.reserve},  {"culvSoftShowRelease", &cuda.release},
+        {"culvSoftShowBind", &cuda.bind},
     };
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *symbol = dlsym(handle, symbols[i].name);

@@ -352,6 +352,10 @@ struct soft_vk_cuda {
                uint32_t shared_bytes, void *const *params);
     int (*surface)(const culv_soft_queue_view *view, culv_soft_surface *out);
     int (*texture)(const culv_soft_queue_view *view, culv_soft_texture *out);
+    /* culvSoftShow...(): addresses of sparse buffers */
+    int (*reserve)(uint64_t address, uint64_t size, uint64_t *out);
+    void (*release)(uint64_t address);
+    int (*bind)(uint64_t address, uint64_t size, int fd, uint64_t offset);
 };
 const struct soft_vk_cuda *soft_vk_cuda_half(void);
 

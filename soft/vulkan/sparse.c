@@ -7,8 +7,6 @@
  * Of memory it takes what was imported from cuMemExportToShareableHandle(). It plays where the
  * driver has sparse buffers of its own, too (Mesa from 25 on): in those, a chunk that CUDA had
  * written before it was bound read as zeros. */
-#include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,45 +64,11 @@ struct soft_vk_sparse {
     uint64_t value;
 };
 
-static struct {
-    int (*reserve)(uint64_t address, uint64_t size, uint64_t *out);
-    void (*release)(uint64_t address);
-    int (*bind)(uint64_t address, uint64_t size, int fd, uint64_t offset);
-} twin;
-
-/* The twin lies beside the layer, and is the one that the program has if it has one. */
-static void find_twin(void)
-{
-    Dl_info here;
-    char path[4096];
-    if (!dladdr((const void *)&twin, &here) || !here.dli_fname) return;
-    const char *slash = strrchr(here.dli_fname, '/');
-    const int length = slash ? (int)(slash - here.dli_fname) + 1 : 0;
-    snprintf(path, sizeof(path), "%.*slibculvert-soft.so.0", length, here.dli_fname);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* never closed, as the layer */
-    if (!library) library = dlopen("libculvert-soft.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library) return;
-    void *reserve = dlsym(library, "culvSoftShowReserve");
-    void *release = dlsym(library, "culvSoftShowRelease");
-    void *bind = dlsym(library, "culvSoftShowBind");
-    if (!reserve || !release || !bind) return;
-    memcpy(&twin.release, &release, sizeof(release));
-    memcpy(&twin.bind, &bind, sizeof(bind));
-    memcpy(&twin.reserve, &reserve, sizeof(reserve));
-}
-
-static bool has_twin(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_twin);
-    return twin.reserve != NULL;
-}
-
 /* What the physical device says --------------------------------------------------------------- */
 
 static bool plays(const soft_vk_instance *instance, VkPhysicalDevice handle)
 {
-    return soft_vk_is_lavapipe(instance, handle, NULL) && has_twin();
+    return soft_vk_is_lavapipe(instance, handle, NULL) && soft_vk_cuda_half();
 }
 
 static void add_features(VkPhysicalDeviceFeatures *features)
@@ -196,7 +160,7 @@ bool soft_vk_sparse_begin(const soft_vk_instance *instance, VkPhysicalDevice han
     VkPhysicalDeviceFeatures native;
     VkPhysicalDeviceFeatures *of = NULL;
     memset(asked, 0, sizeof(*asked));
-    if (!has_twin()) return false;
+    if (!soft_vk_cuda_half()) return false;
     instance->next.GetPhysicalDeviceFeatures(handle, &native);
     asked->native = native.sparseBinding;
     const VkBaseInStructure *item = info->pNext;
@@ -254,7 +218,7 @@ void soft_vk_sparse_drop(soft_vk_device *device)
     while (sparse->buffers) {
         played_buffer *buffer = sparse->buffers;
         sparse->buffers = buffer->link;
-        twin.release(buffer->address);
+        soft_vk_cuda_half()->release(buffer->address);
         free(buffer);
     }
     while (sparse->memories) {
@@ -383,14 +347,15 @@ VkResult soft_vk_sparse_create(soft_vk_device *device, const VkBufferCreateInfo 
     played_buffer *made = calloc(1, sizeof(*made));
     if (!made) return VK_ERROR_OUT_OF_HOST_MEMORY;
     made->size = (info->size + BLOCK - 1) / BLOCK * BLOCK;
-    if (address % BLOCK != 0 || twin.reserve(address, made->size, &made->address) != 0) {
+    if (address % BLOCK != 0 ||
+        soft_vk_cuda_half()->reserve(address, made->size, &made->address) != 0) {
         free(made);
         return address != 0 ? VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS
                             : VK_ERROR_OUT_OF_DEVICE_MEMORY;
     }
     VkResult result = make_plain(device, info, made);
     if (result != VK_SUCCESS) {
-        twin.release(made->address);
+        soft_vk_cuda_half()->release(made->address);
         free(made);
         return result;
     }
@@ -425,7 +390,7 @@ void soft_vk_sparse_buffer_gone(soft_vk_device *device, VkBuffer handle, VkDevic
 
 void soft_vk_sparse_release(uint64_t address)
 {
-    if (address != 0) twin.release(address);
+    if (address != 0) soft_vk_cuda_half()->release(address);
 }
 
 static void add_needs(const soft_vk_device *device, VkBuffer handle, VkMemoryRequirements *needs)
@@ -504,7 +469,7 @@ static bool carry_out(const job *j)
     bool good = true;
     for (uint32_t i = 0; i < j->count; i++) {
         const part *p = &j->parts[i];
-        good = twin.bind(p->address, p->size, p->fd, p->offset) == 0 && good;
+        good = soft_vk_cuda_half()->bind(p->address, p->size, p->fd, p->offset) == 0 && good;
     }
     return good;
 }
