@@ -276,11 +276,6 @@ uint64_t culvSoftFaults(void)
     return atomic_load(&faults);
 }
 
-int culvSoftDelay(const char *call, unsigned ms)
-{
-    return soft_delays_set(&delays, call, call != NULL ? strlen(call) : 0, ms);
-}
-
 void culvSoftBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user)
 {
     soft_delays_before(&delays, n, hook, user);

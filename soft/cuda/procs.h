@@ -360,7 +360,6 @@
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
     X(culvSoftFaults, 0, culvSoftFaults) \
     X(culvSoftTellErrors, 0, culvSoftTellErrors) \
-    X(culvSoftDelay, 0, culvSoftDelay) \
     X(culvSoftBefore, 0, culvSoftBefore) \
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
     X(culvSoftBarPeers, 0, culvSoftBarPeers) \

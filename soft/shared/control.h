@@ -59,11 +59,6 @@ void culvSoftTellErrors(int tell);
 /* How many kernels, copies and fills have faulted in this process so far, in a stream or in a
  * Vulkan queue, a launch included over which NVIDIA's driver loses the VkDevice. */
 uint64_t culvSoftFaults(void);
-/* From now on each driver call of that name waits `ms` milliseconds before it does anything, and
- * holds no lock of the driver's meanwhile. cuMemAlloc stands for cuMemAlloc_v2 too. ms 0: no
- * longer; NULL and 0: no call waits. Returns 0, EINVAL or ENOSPC (16 calls at most). The
- * environment variable CULVERT_SOFT_DELAY=cuda:CALL:MS[,...] does the same at load. */
-int culvSoftDelay(const char *call, unsigned ms);
 /* Runs `hook` once, before the n-th driver call from now (1 = the next) does anything, on that
  * call's thread and without a lock of the driver's: it may make driver calls. n = 0 disarms. */
 void culvSoftBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user);
@@ -175,8 +170,7 @@ const char *culvSoftVkFailedCall(void);
  * VK_ERROR_DEVICE_LOST do, vkGetSemaphoreCounterValue and vkSignalSemaphore too. What was submitted
  * before still runs. 0: they work again, for the end of a test. */
 void culvSoftVkLoseDevices(int lost);
-/* As culvSoftDelay and culvSoftBefore, for the same calls. CULVERT_SOFT_DELAY=vulkan:CALL:MS. */
-int culvSoftVkDelay(const char *call, unsigned ms);
+/* As culvSoftBefore, for the same calls. */
 void culvSoftVkBefore(uint64_t n, void (*hook)(void *user, const char *call), void *user);
 
 /* DRM modifiers of the dma-bufs that the layer plays with CULVERT_SOFT_DMA_BUF=1. All are listed

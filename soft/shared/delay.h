@@ -91,34 +91,6 @@ struct soft_delays {
         .lock = PTHREAD_MUTEX_INITIALIZER                                                          \
     }
 
-/* Returns 0, EINVAL: not the name of a call, or ENOSPC. ms 0 takes the call's delay away, and
- * without a call all delays. */
-static inline int soft_delays_set(struct soft_delays *d, const char *call, size_t length,
-                                  unsigned ms)
-{
-    int result = 0;
-    if (call != NULL && (length == 0 || length >= sizeof d->list[0].call)) return EINVAL;
-    if (call == NULL && ms != 0) return EINVAL;
-    pthread_mutex_lock(&d->lock);
-    size_t kept = 0;
-    for (size_t i = 0; i < d->count; i++) {
-        const char *name = d->list[i].call;
-        if (call == NULL || (strlen(name) == length && memcmp(name, call, length) == 0)) continue;
-        d->list[kept++] = d->list[i];
-    }
-    d->count = kept;
-    if (ms != 0 && d->count == SOFT_DELAYS_MAX) result = ENOSPC;
-    if (ms != 0 && result == 0) {
-        struct soft_delay *made = &d->list[d->count++];
-        memset(made, 0, sizeof *made);
-        memcpy(made->call, call, length);
-        made->ms = ms;
-    }
-    atomic_store(&d->any, d->count > 0 || d->left > 0);
-    pthread_mutex_unlock(&d->lock);
-    return result;
-}
-
 static inline void soft_delays_before(struct soft_delays *d, uint64_t n,
                                       void (*hook)(void *user, const char *call), void *user)
 {
@@ -144,12 +116,19 @@ static inline void soft_delays_read(struct soft_delays *d, const char *api, cons
         errno = 0;
         if (call[length] == ':' && call[length + 1] >= '0' && call[length + 1] <= '9')
             ms = strtoul(call + length + 1, &end, 10);
-        if (end == NULL || errno != 0 || (*end != '\0' && *end != ',') || ms > 3600000 ||
-            soft_delays_set(d, call, length, (unsigned)ms) != 0)
+        struct soft_delay *made = &d->list[d->count];
+        if (end != NULL && errno == 0 && (*end == '\0' || *end == ',') && ms <= 3600000 &&
+            length > 0 && length < sizeof made->call && d->count < SOFT_DELAYS_MAX) {
+            memcpy(made->call, call, length); /* it was zeros */
+            made->ms = (unsigned)ms;
+            d->count++;
+            atomic_store(&d->any, true);
+        } else {
             fprintf(stderr,
                     "culvert: CULVERT_SOFT_DELAY=%s: %.*s is not %s:CALL:MS (an hour and %d calls "
                     "at most), ignored\n",
                     text, (int)strcspn(at, ","), at, api, SOFT_DELAYS_MAX);
+        }
     }
 }
 

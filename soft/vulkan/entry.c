@@ -375,12 +375,6 @@ SOFT_VK_EXPORT const char *culvSoftVkFailedCall(void)
     return atomic_load(&failed_call);
 }
 
-SOFT_VK_EXPORT int culvSoftVkDelay(const char *call, unsigned ms)
-{
-    soft_vk_control_init();
-    return soft_delays_set(&delays, call, call ? strlen(call) : 0, ms);
-}
-
 SOFT_VK_EXPORT void culvSoftVkBefore(uint64_t n, void (*hook)(void *user, const char *call),
                                      void *user)
 {

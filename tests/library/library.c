@@ -715,17 +715,16 @@ bool lib_layer_find(lib_layer *out)
     /* Held from here on, so that its counts can still be asked when the instance is gone. */
     void *layer = dlopen(test_path(path, "lib/libVkLayer_culvert_soft.so"), RTLD_NOW | RTLD_NOLOAD);
     if (layer == NULL) return false;
-    void *symbols[] = {dlsym(layer, "culvSoftVkCounts"),     dlsym(layer, "culvSoftVkFailAt"),
+    void *symbols[] = {dlsym(layer, "culvSoftVkCounts"), dlsym(layer, "culvSoftVkFailAt"),
                        dlsym(layer, "culvSoftVkFailedCall"), dlsym(layer, "culvSoftVkLoseDevices"),
-                       dlsym(layer, "culvSoftVkDelay"),      dlsym(layer, "culvSoftVkBefore")};
+                       dlsym(layer, "culvSoftVkBefore")};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
         REQUIRE(symbols[i] != NULL);
     memcpy(&out->counts, &symbols[0], sizeof symbols[0]);
     memcpy(&out->fail_at, &symbols[1], sizeof symbols[1]);
     memcpy(&out->failed_call, &symbols[2], sizeof symbols[2]);
     memcpy(&out->lose_devices, &symbols[3], sizeof symbols[3]);
-    memcpy(&out->delay, &symbols[4], sizeof symbols[4]);
-    memcpy(&out->before, &symbols[5], sizeof symbols[5]);
+    memcpy(&out->before, &symbols[4], sizeof symbols[4]);
     culv_soft_vk_counts counts = {.struct_size = sizeof counts};
     out->counts(&counts);
     return counts.instances == 0 || counts.devices > 0; /* it passes SwiftShader's by */

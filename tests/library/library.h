@@ -330,7 +330,6 @@ typedef struct lib_layer {
     void (*fail_at)(uint64_t n, int error);
     const char *(*failed_call)(void);
     void (*lose_devices)(int lost);
-    int (*delay)(const char *call, unsigned ms);
     void (*before)(uint64_t n, void (*hook)(void *user, const char *call), void *user);
 } lib_layer;
 bool lib_layer_find(lib_layer *out);

@@ -21,7 +21,6 @@ static struct {
     void (*counts)(culv_soft_vk_counts *);
     void (*fail_at)(uint64_t, int);
     const char *(*failed_call)(void);
-    int (*delay)(const char *, unsigned);
     void (*before)(uint64_t, void (*)(void *, const char *), void *);
 } layer;
 
@@ -31,8 +30,7 @@ static void find_layer(void)
     void *library = dlopen(test_path(path, "lib/libVkLayer_culvert_soft.so"), RTLD_NOW);
     if (library == NULL) FAIL("%s", dlerror());
     void *found[] = {dlsym(library, "culvSoftVkCounts"), dlsym(library, "culvSoftVkFailAt"),
-                     dlsym(library, "culvSoftVkFailedCall"), dlsym(library, "culvSoftVkDelay"),
-                     dlsym(library, "culvSoftVkBefore")};
+                     dlsym(library, "culvSoftVkFailedCall"), dlsym(library, "culvSoftVkBefore")};
     memcpy(&layer, found, sizeof layer);
 }
 
@@ -813,10 +811,7 @@ TEST(delayed, .own = true)
     layer_open(&w, false);
     VkSemaphore semaphore = raw_vk_timeline(&w, 0, true);
     require_delayed(&w, semaphore, 1);
-    REQUIRE_EQ(layer.delay(NULL, 0), 0);
-    REQUIRE_EQ(layer.delay("vkSignalSemaphore", 30), 0);
     require_delayed(&w, semaphore, 2);
-    REQUIRE_EQ(layer.delay("vkSignalSemaphore", 0), 0);
     layer.before(2, note_call, &noted);
     REQUIRE(raw_vk_timeline_value(&w, semaphore) == 2 && noted == NULL);
     VK_OK(host_signal(w.device, semaphore, 3));

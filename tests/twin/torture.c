@@ -4,8 +4,6 @@
 #define TEST_GROUP "torture."
 #include "twin.h"
 
-#include <errno.h>
-
 TEST(calls_are_counted)
 {
     const raw_cuda *cu = raw_cuda_open();
@@ -76,28 +74,6 @@ static bool takes_30_ms(const raw_cuda *cu)
     const double start = test_now_us();
     CU_OK(cu->DeviceGetCount(&count));
     return test_now_us() - start >= 30e3;
-}
-
-TEST(calls_are_delayed)
-{
-    const raw_cuda *cu = raw_cuda_open();
-    char long_name[65];
-    memset(long_name, 'c', 64);
-    long_name[64] = '\0';
-    REQUIRE_EQ(cu->SoftDelay("", 30), EINVAL);
-    REQUIRE_EQ(cu->SoftDelay(NULL, 30), EINVAL);
-    REQUIRE_EQ(cu->SoftDelay(long_name, 30), EINVAL);
-    REQUIRE_EQ(cu->SoftDelay("cuDeviceGetCount", 30), 0);
-    REQUIRE(takes_30_ms(cu));
-    for (int i = 0; i < 15; i++) {
-        char name[16];
-        snprintf(name, sizeof name, "cuOther%d", i);
-        REQUIRE_EQ(cu->SoftDelay(name, 1), 0);
-    }
-    REQUIRE_EQ(cu->SoftDelay("cuOther15", 1), ENOSPC);
-    REQUIRE_EQ(cu->SoftDelay("cuDeviceGetCount", 31), 0); /* in place of the 30 */
-    REQUIRE(takes_30_ms(cu));
-    REQUIRE_EQ(cu->SoftDelay(NULL, 0), 0);
 }
 
 typedef struct visit {
