@@ -64,7 +64,7 @@ static CUresult run_one(const struct semaphore_op *op, unsigned i)
 {
     const struct semaphore *semaphore = semaphore_of(op, i);
     const culv_soft_share *share = &semaphore->share;
-    const bool mutex = semaphore->kind == SOFT_PAGE_BINARY;
+    const bool mutex = semaphore->kind == SOFT_PAGE_MUTEX;
     if (op->op.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL) {
         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *p = op->params;
         const uint64_t value = mutex ? p[i].params.keyedMutex.key : p[i].params.fence.value;
@@ -166,7 +166,7 @@ static CUresult admit(struct soft_op *op, const struct soft_context *context)
 }
 
 #ifdef _WIN32
-/* A timeline stands for a fence here, and a binary semaphore for a keyed mutex. */
+/* A timeline stands for a fence here. */
 static CUresult import_share(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d, struct semaphore **out)
 {
     switch (d->type) {
@@ -188,7 +188,7 @@ static CUresult import_share(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d, struc
     }
     const bool mutex = d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX ||
                        d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT;
-    semaphore->kind = mutex ? SOFT_PAGE_BINARY : SOFT_PAGE_TIMELINE;
+    semaphore->kind = mutex ? SOFT_PAGE_MUTEX : SOFT_PAGE_TIMELINE;
     *out = semaphore;
     return CUDA_SUCCESS;
 }
@@ -203,16 +203,13 @@ static CUresult import_file(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *d, struct
 
     struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
     if (semaphore == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    semaphore->kind = d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ? SOFT_PAGE_BINARY
-                                                                             : SOFT_PAGE_TIMELINE;
+    const bool timeline = d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+    semaphore->kind = timeline ? SOFT_PAGE_TIMELINE : SOFT_PAGE_COUNTED;
     /* An fd of the other kind is refused as one of no kind is. */
     semaphore->page =
         soft_page_map(d->handle.fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
-    for (int kind = SOFT_PAGE_COUNTED;
-         semaphore->page == NULL && semaphore->kind != SOFT_PAGE_TIMELINE &&
-         kind <= SOFT_PAGE_SWIFTSHADER;
-         kind++) {
-        semaphore->kind = (enum soft_page_kind)kind;
+    if (semaphore->page == NULL && !timeline) {
+        semaphore->kind = SOFT_PAGE_SWIFTSHADER;
         semaphore->page =
             soft_page_map(d->handle.fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
     }
@@ -375,13 +372,13 @@ static CUresult acquire_mutexes(struct soft_op *work)
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = op->params;
     pthread_mutex_unlock(&soft.lock);
     for (; i < op->count; i++) {
-        if (semaphore_of(op, i)->kind != SOFT_PAGE_BINARY) continue;
+        if (semaphore_of(op, i)->kind != SOFT_PAGE_MUTEX) continue;
         result = run_one(op, i);
         if (result != CUDA_SUCCESS) break;
     }
     while (result != CUDA_SUCCESS && i-- > 0) {
         const culv_soft_share *share = &semaphore_of(op, i)->share;
-        if (semaphore_of(op, i)->kind == SOFT_PAGE_BINARY)
+        if (semaphore_of(op, i)->kind == SOFT_PAGE_MUTEX)
             (void)share->signal(share->object, p[i].params.keyedMutex.key);
     }
     pthread_mutex_lock(&soft.lock);

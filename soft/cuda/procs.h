@@ -377,8 +377,7 @@
     X(culvSoftLayerPath, 0, culvSoftLayerPath) \
     X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \
     X(culvSoftBinarySignal, 0, culvSoftBinarySignal) \
-    X(culvSoftBinaryWait, 0, culvSoftBinaryWait) \
-    X(culvSoftBinaryLose, 0, culvSoftBinaryLose)
+    X(culvSoftBinaryWait, 0, culvSoftBinaryWait)
 // clang-format on
 
 /* The second form of calls that take a stream, or work in the default one.

@@ -10,16 +10,11 @@
 #define GIVE_UP_INTERVAL_MS 20u /* how soon a wait sees that its context ends */
 
 _Static_assert(sizeof(union soft_page) <= CULV_SOFT_TIMELINE_SIZE, "a page holds a timeline");
-_Static_assert(sizeof(union soft_page) <= CULV_SOFT_BINARY_SIZE, "a page holds a binary semaphore");
-_Static_assert(offsetof(culv_soft_timeline, device_uuid) == offsetof(culv_soft_binary, device_uuid),
-               "both kinds begin alike");
 
-static const struct {
-    const char *magic;
-    size_t size;
-} formats[] = {[SOFT_PAGE_TIMELINE] = {CULV_SOFT_TIMELINE_MAGIC, CULV_SOFT_TIMELINE_SIZE},
-               [SOFT_PAGE_BINARY] = {CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE},
-               [SOFT_PAGE_COUNTED] = {CULV_SOFT_COUNTED_MAGIC, CULV_SOFT_TIMELINE_SIZE}};
+static const char *magic_of(enum soft_page_kind kind)
+{
+    return kind == SOFT_PAGE_COUNTED ? CULV_SOFT_COUNTED_MAGIC : CULV_SOFT_TIMELINE_MAGIC;
+}
 
 static union soft_page *swiftshader_map(int fd, void **map, size_t *map_size)
 {
@@ -79,12 +74,12 @@ union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, siz
     char magic[8];
     if (kind == SOFT_PAGE_SWIFTSHADER) return swiftshader_map(fd, map, map_size);
     /* Whoever waits reads the page without a guard, and all who make such pages seal them. */
-    if (!soft_file_size(fd, &size) || size < formats[kind].size || !soft_file_stays(fd))
+    if (!soft_file_size(fd, &size) || size < CULV_SOFT_TIMELINE_SIZE || !soft_file_stays(fd))
         return NULL;
     if (!soft_read_at(fd, magic, sizeof(magic), 0) ||
-        memcmp(magic, formats[kind].magic, sizeof(magic)) != 0)
+        memcmp(magic, magic_of(kind), sizeof(magic)) != 0)
         return NULL;
-    return soft_map_file(fd, 0, formats[kind].size, map, map_size);
+    return soft_map_file(fd, 0, CULV_SOFT_TIMELINE_SIZE, map, map_size);
 }
 
 static CUresult timeline_signal(culv_soft_timeline *page, uint64_t value)
@@ -100,21 +95,8 @@ static CUresult timeline_signal(culv_soft_timeline *page, uint64_t value)
     return CUDA_SUCCESS;
 }
 
-/* A semaphore that is signaled already must not be: Vulkan's rule, which this driver can
- * enforce. */
-static CUresult binary_signal(culv_soft_binary *page, uint32_t by)
-{
-    uint32_t before = CULV_SOFT_BINARY_UNSIGNALLED;
-    CULV_SOFT_PAGE_RELEASE();
-    if (!atomic_compare_exchange_strong(&page->state, &before, by))
-        return atomic_load(&page->lost) != 0 ? CUDA_SUCCESS : CUDA_ERROR_ILLEGAL_STATE;
-    soft_futex_wake(&page->state);
-    return CUDA_SUCCESS;
-}
-
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value)
 {
-    if (kind == SOFT_PAGE_BINARY) return binary_signal(&page->binary, CULV_SOFT_BINARY_BY_CUDA);
     if (kind == SOFT_PAGE_SWIFTSHADER) return swiftshader_signal(&page->swiftshader);
     return timeline_signal(&page->timeline, value);
 }
@@ -140,51 +122,35 @@ static CUresult timeline_try(culv_soft_timeline *page, uint64_t value, uint32_t 
     return CUDA_SUCCESS;
 }
 
-/* Takes the signal if there is one: of several waits one gets it. */
-static CUresult binary_try(culv_soft_binary *page, bool any_side, uint32_t *seen)
-{
-    *seen = atomic_load(&page->state);
-    while (*seen != CULV_SOFT_BINARY_UNSIGNALLED) {
-        if (*seen == CULV_SOFT_BINARY_BY_CUDA && !any_side && atomic_load(&page->lost) == 0)
-            return CUDA_ERROR_ILLEGAL_STATE;
-        if (!atomic_compare_exchange_weak(&page->state, seen, CULV_SOFT_BINARY_UNSIGNALLED))
-            continue;
-        CULV_SOFT_PAGE_ACQUIRE();
-        return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_NOT_READY;
-}
-
 CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_t value,
                         const struct soft_context *context)
 {
     for (;;) {
         uint32_t seen = 0;
-        CUresult result = kind == SOFT_PAGE_SWIFTSHADER ? swiftshader_try(&page->swiftshader)
-                          : kind == SOFT_PAGE_BINARY    ? binary_try(&page->binary, false, &seen)
-                                                     : timeline_try(&page->timeline, value, &seen);
+        CUresult result = kind == SOFT_PAGE_SWIFTSHADER
+                              ? swiftshader_try(&page->swiftshader)
+                              : timeline_try(&page->timeline, value, &seen);
         if (result != CUDA_ERROR_NOT_READY) return result;
         if (context->dying) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (context->error != 0) return CUDA_SUCCESS;
         if (kind != SOFT_PAGE_SWIFTSHADER)
-            soft_futex_wait(kind == SOFT_PAGE_BINARY ? &page->binary.state : &page->timeline.seq,
-                            seen, GIVE_UP_INTERVAL_MS);
+            soft_futex_wait(&page->timeline.seq, seen, GIVE_UP_INTERVAL_MS);
     }
 }
 
 int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd)
 {
     if (device_uuid == NULL || fd == NULL) return EINVAL;
-    int file = soft_make_file("culvert binary semaphore", CULV_SOFT_BINARY_SIZE);
+    int file = soft_make_file("culvert binary semaphore", CULV_SOFT_TIMELINE_SIZE);
     if (file < 0) return errno;
     void *map;
     size_t map_size;
-    culv_soft_binary *page = soft_map_file(file, 0, CULV_SOFT_BINARY_SIZE, &map, &map_size);
+    culv_soft_timeline *page = soft_map_file(file, 0, CULV_SOFT_TIMELINE_SIZE, &map, &map_size);
     if (page == NULL) {
         soft_close(file);
         return ENOMEM;
     }
-    memcpy(page->magic, CULV_SOFT_BINARY_MAGIC, sizeof(page->magic));
+    memcpy(page->magic, CULV_SOFT_COUNTED_MAGIC, sizeof(page->magic));
     memcpy(page->device_uuid, device_uuid, sizeof(page->device_uuid));
     soft_unmap(map, map_size);
     *fd = file;
@@ -195,39 +161,31 @@ int culvSoftBinarySignal(int fd)
 {
     void *map;
     size_t map_size;
-    union soft_page *page = soft_page_map(fd, SOFT_PAGE_BINARY, &map, &map_size);
+    union soft_page *page = soft_page_map(fd, SOFT_PAGE_COUNTED, &map, &map_size);
     if (page == NULL) return EINVAL;
-    CUresult result = binary_signal(&page->binary, CULV_SOFT_BINARY_BY_PEER);
+    const uint64_t number = soft_page_number(page, false);
+    if (number != 0) (void)timeline_signal(&page->timeline, number);
     soft_unmap(map, map_size);
-    return result == CUDA_SUCCESS ? 0 : EBUSY;
+    return number != 0 ? 0 : EBUSY;
 }
 
 int culvSoftBinaryWait(int fd, unsigned timeout_ms)
 {
     void *map;
     size_t map_size;
-    union soft_page *page = soft_page_map(fd, SOFT_PAGE_BINARY, &map, &map_size);
+    union soft_page *page = soft_page_map(fd, SOFT_PAGE_COUNTED, &map, &map_size);
     if (page == NULL) return EINVAL;
-    const uint64_t end = soft_now_ns() + timeout_ms * UINT64_C(1000000);
+    const uint64_t end = soft_now_ns() + timeout_ms * UINT64_C(1000000),
+                   number = soft_page_number(page, true);
     uint32_t seen;
     CUresult result;
-    while ((result = binary_try(&page->binary, true, &seen)) == CUDA_ERROR_NOT_READY) {
+    while ((result = timeline_try(&page->timeline, number, &seen)) == CUDA_ERROR_NOT_READY) {
         uint64_t now = soft_now_ns();
         if (now >= end) break;
         uint64_t left_ms = (end - now + 999999) / 1000000;
-        soft_futex_wait(&page->binary.state, seen, left_ms < 1000 ? (unsigned)left_ms : 1000u);
+        soft_futex_wait(&page->timeline.seq, seen, left_ms < 1000 ? (unsigned)left_ms : 1000u);
     }
+    if (result != CUDA_SUCCESS) soft_page_number_back(page, true);
     soft_unmap(map, map_size);
     return result == CUDA_SUCCESS ? 0 : ETIMEDOUT;
-}
-
-int culvSoftBinaryLose(int fd)
-{
-    void *map;
-    size_t map_size;
-    union soft_page *page = soft_page_map(fd, SOFT_PAGE_BINARY, &map, &map_size);
-    if (page == NULL) return EINVAL;
-    atomic_store(&page->binary.lost, 1u);
-    soft_unmap(map, map_size);
-    return 0;
 }

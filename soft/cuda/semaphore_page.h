@@ -9,9 +9,9 @@
 
 enum soft_page_kind {
     SOFT_PAGE_TIMELINE,
-    SOFT_PAGE_BINARY,      /* played by a test */
-    SOFT_PAGE_COUNTED,     /* a binary one of the layer's */
+    SOFT_PAGE_COUNTED,     /* a binary one of the layer's, or played by a test */
     SOFT_PAGE_SWIFTSHADER, /* a binary one that SwiftShader exported */
+    SOFT_PAGE_MUTEX        /* Windows': a keyed mutex */
 };
 
 /* Seen, not promised; partner.c tries it. */
@@ -24,7 +24,6 @@ struct soft_swiftshader_semaphore {
 
 union soft_page {
     culv_soft_timeline timeline;
-    culv_soft_binary binary; /* begins as a timeline does: magic, device_uuid */
     culv_soft_counted counted;
     struct soft_swiftshader_semaphore swiftshader;
 };
@@ -36,12 +35,10 @@ void soft_page_leave(union soft_page *page, enum soft_page_kind kind);
  * is one that nothing was told to wait for, which changes nothing (measured). */
 uint64_t soft_page_number(union soft_page *page, bool waits);
 void soft_page_number_back(union soft_page *page, bool waits); /* it was not, after all */
-/* By CUDA. `value` is a timeline's, or a counted one's number. CUDA_ERROR_ILLEGAL_STATE: a second
- * signal of a played binary semaphore. */
+/* By CUDA. `value` is a timeline's, or a counted one's number. */
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value);
 /* By CUDA; takes a binary semaphore's signal. Given up once the context ends
- * (CUDA_ERROR_CONTEXT_IS_DESTROYED) or has failed. CUDA_ERROR_ILLEGAL_STATE: the binary semaphore
- * was signaled by CUDA itself. */
+ * (CUDA_ERROR_CONTEXT_IS_DESTROYED) or has failed. */
 CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_t value,
                         const struct soft_context *context);
 

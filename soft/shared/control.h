@@ -129,19 +129,13 @@ const char *culvSoftAddLayerPath(void);
  * these is a driver call, counted or made to fail. They return 0 or an errno.
  *
  * Makes one of the device with this UUID. *fd is the caller's, and stands for the VkSemaphore: what
- * vkGetSemaphoreFdKHR would hand out is a duplicate of it. CUDA's half is strict: where CUDA
- * signals a semaphore that is signaled, or waits for one that CUDA itself signaled, its context
- * fails with CUDA_ERROR_ILLEGAL_STATE. */
+ * vkGetSemaphoreFdKHR would hand out is a duplicate of it. */
 int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd);
 /* The other API signals, now. EBUSY: it is signaled already, which Vulkan forbids. EINVAL: not
  * such an fd. */
 int culvSoftBinarySignal(int fd);
 /* The other API waits for a signal, of whichever side, and takes it. ETIMEDOUT: none came. */
 int culvSoftBinaryWait(int fd, unsigned timeout_ms);
-/* The other API's device is lost. From now on CUDA's half is no longer strict: CUDA may signal in
- * its place, as NVIDIA's driver does it (measured: binary_cuda_to_cuda, binary_double_signal). */
-int culvSoftBinaryLose(int fd);
-
 /* The Vulkan layer's half: objects alive that were made through a lavapipe device of this process.
  * Functions without a result cannot fail, and are not counted among the calls. */
 typedef struct culv_soft_vk_counts {

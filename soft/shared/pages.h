@@ -43,10 +43,9 @@ typedef struct culv_soft_timeline {
  * page.
  *
  * lavapipe exports no binary semaphores. The twin's Vulkan layer makes them of timelines, which
- * count (culv_soft_counted). culvSoftBinaryCreate() (control.h) makes those by which tests play the
- * other API (culv_soft_binary). */
+ * count, and so does culvSoftBinaryCreate() (control.h), by which tests play the other API. */
 
-#define CULV_SOFT_COUNTED_MAGIC "CULVCNT1" /* 8 bytes, as below */
+#define CULV_SOFT_COUNTED_MAGIC "CULVCNT1" /* 8 bytes, no terminator in the page */
 
 /* The value of the timeline is how often the semaphore was signaled. Signals and waits get their
  * numbers where they are submitted, on either side: the wait of number n is for the signal of that
@@ -55,26 +54,5 @@ typedef struct culv_soft_counted {
     culv_soft_timeline timeline;
     _Atomic uint64_t signals, waits; /* submitted */
 } culv_soft_counted;
-
-#define CULV_SOFT_BINARY_MAGIC "CULVBIN1" /* 8 bytes, no terminator in the page */
-#define CULV_SOFT_BINARY_SIZE  4096u
-
-/* Who signaled matters: a signal of CUDA is for a wait of the other API, and the other way
- * round. */
-enum {
-    CULV_SOFT_BINARY_UNSIGNALLED = 0,
-    CULV_SOFT_BINARY_BY_PEER = 1,
-    CULV_SOFT_BINARY_BY_CUDA = 2
-};
-
-typedef struct culv_soft_binary {
-    char magic[8];
-    /* Of the device that made the semaphore; here as in culv_soft_timeline */
-    uint8_t device_uuid[16];
-    /* One of the above; futex word, not FUTEX_PRIVATE, woken after a signal */
-    _Atomic uint32_t state;
-    /* The other API's device is lost: CUDA may signal in its place, and twice */
-    _Atomic uint32_t lost;
-} culv_soft_binary;
 
 #endif

@@ -183,13 +183,7 @@ PAIR_CASE(lost_partner, .own = true)
 {
     shared_binary s;
     CUstream other = NULL;
-    if (p->cu->software) { /* losing a VkDevice of the layer's says nothing to CUDA */
-        raw_binary_create_played(p->cu, p->vk.id.deviceUUID, &s.peer);
-        CU_OK(raw_cuda_import_binary(p->cu, raw_binary_fd(&p->vk, &s.peer), &s.cu));
-        REQUIRE_EQ(p->cu->SoftBinaryLose(s.peer.peer), 0);
-    } else {
-        shared_binary_open(p, &s);
-    }
+    shared_binary_open(p, &s);
     CU_OK(p->cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
     CU_OK(raw_cuda_wait(p->cu, s.cu, 0, p->stream));
     answer_call("the stream that waits", stream_result(p, 20));

@@ -319,7 +319,6 @@ TWIN_CASE(control_errors, CU_STREAM_NON_BLOCKING)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         REQUIRE_EQ(t->cu->SoftBinarySignal(wrong[i]), EINVAL);
         REQUIRE_EQ(t->cu->SoftBinaryWait(wrong[i], 1000), EINVAL);
-        REQUIRE_EQ(t->cu->SoftBinaryLose(wrong[i]), EINVAL);
     }
     REQUIRE_EQ(twin_counts(t->cu).calls, calls);
     t->cu->SoftFailAt(1, CUDA_ERROR_UNKNOWN);
