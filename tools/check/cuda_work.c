@@ -47,24 +47,25 @@ static void copy_batch(work *w, const CUdeviceptr *to, const CUdeviceptr *from, 
 
 /* Where an array takes part, the extent is in its texels, whose size is not asked for: the first
  * byte is touched. */
-static void copy_boxes(work *w, const check_box *boxes, size_t count)
+static void copy_boxes(work *w, const CUDA_MEMCPY3D_BATCH_OP *boxes, size_t count)
 {
     for (size_t i = 0; boxes != NULL && i < count && w->num_accesses < CUDA_MOST; i++) {
-        const check_box *b = &boxes[i];
-        const check_operand *sides[2] = {&b->src, &b->dst};
-        const bool bytes = b->src.type == 1 && b->dst.type == 1;
+        const CUDA_MEMCPY3D_BATCH_OP *b = &boxes[i];
+        const CUmemcpy3DOperand *sides[2] = {&b->src, &b->dst};
+        const bool bytes = b->src.type == CU_MEMCPY_OPERAND_TYPE_POINTER &&
+                           b->dst.type == CU_MEMCPY_OPERAND_TYPE_POINTER;
         for (int j = 0; j < 2; j++) {
-            const check_operand *o = sides[j];
+            const CUmemcpy3DOperand *o = sides[j];
             const check_access_kind kind = j == 0 ? CHECK_READ : CHECK_WRITE;
-            if (o->type == 2)
+            if (o->type == CU_MEMCPY_OPERAND_TYPE_ARRAY)
                 cuda_touch_array(w, o->op.array.array, kind);
-            else if (o->type == 1 && !bytes)
+            else if (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER && !bytes)
                 cuda_touch(w, o->op.ptr.ptr, 1, kind);
-            else if (o->type == 1)
+            else if (o->type == CU_MEMCPY_OPERAND_TYPE_POINTER)
                 cuda_box(cuda_touch_any, w, CU_MEMORYTYPE_DEVICE, NULL, o->op.ptr.ptr, 0, 0, 0,
-                         o->op.ptr.row_length != 0 ? o->op.ptr.row_length : b->width,
-                         o->op.ptr.layer_height != 0 ? o->op.ptr.layer_height : b->height, b->width,
-                         b->height, b->depth, kind);
+                         o->op.ptr.rowLength != 0 ? o->op.ptr.rowLength : b->extent.width,
+                         o->op.ptr.layerHeight != 0 ? o->op.ptr.layerHeight : b->extent.height,
+                         b->extent.width, b->extent.height, b->extent.depth, kind);
         }
     }
 }
@@ -135,8 +136,8 @@ SET_BOX(cuMemsetD2D32, unsigned, 4)
 /* A source may be read before the work in front of it only where it is the host's. */
 ON_STREAM(cuMemcpyBatchAsync, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, CUmemcpyAttributes *a, size_t *indices, size_t num, size_t *failed, CUstream s), (to, from, sizes, n, a, indices, num, failed, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
 ON_STREAM(cuMemcpyBatchAsync_v2, ptsz, (CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t n, CUmemcpyAttributes *a, size_t *indices, size_t num, CUstream s), (to, from, sizes, n, a, indices, num, s), s, copy_batch(&w, to, from, sizes, n), NOTHING)
-ON_STREAM(cuMemcpy3DBatchAsync, ptsz, (size_t n, check_box *boxes, size_t *failed, unsigned long long flags, CUstream s), (n, boxes, failed, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
-ON_STREAM(cuMemcpy3DBatchAsync_v2, ptsz, (size_t n, check_box *boxes, unsigned long long flags, CUstream s), (n, boxes, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
+ON_STREAM(cuMemcpy3DBatchAsync, ptsz, (size_t n, CUDA_MEMCPY3D_BATCH_OP *boxes, size_t *failed, unsigned long long flags, CUstream s), (n, boxes, failed, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
+ON_STREAM(cuMemcpy3DBatchAsync_v2, ptsz, (size_t n, CUDA_MEMCPY3D_BATCH_OP *boxes, unsigned long long flags, CUstream s), (n, boxes, flags, s), s, copy_boxes(&w, boxes, n), NOTHING)
 // clang-format on
 
 /* culvert-check before the CUDA driver: kernels and host functions. */
