@@ -550,16 +550,15 @@ static void refuse_others_calls(culv_ring *core, culv_ring_side side)
     const culv_ring_side far = side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
     const culv_ring_settings settings = culv_ring_settings_init();
     culv_ring_frame f = {.number = 0};
-    uint64_t value = 0;
     LIB_ERROR(culv_ring_acquire(core, side, 0, &f), INVALID, RING_SIDE, "culv_ring_acquire_on()");
     LIB_ERROR(culv_ring_release(core, side, &f), INVALID, RING_SIDE);
-    LIB_ERROR(culv_ring_flush(core, side, &value), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_flush(core, side, &f.signal_value), INVALID, RING_SIDE);
     LIB_ERROR(culv_ring_acquire(core, far, 0, &f), INVALID, RING_SIDE,
               "of this ring is in another process");
     LIB_ERROR(culv_ring_acquire_on(core, far, NULL, 0, &f), INVALID, RING_SIDE);
     LIB_ERROR(culv_ring_release(core, far, &f), INVALID, RING_SIDE);
     LIB_ERROR(culv_ring_release_on(core, far, NULL, &f), INVALID, RING_SIDE);
-    LIB_ERROR(culv_ring_flush(core, far, &value), INVALID, RING_SIDE);
+    LIB_ERROR(culv_ring_flush(core, far, &f.signal_value), INVALID, RING_SIDE);
     LIB_ERROR(culv_ring_cancel(core, far, &f), INVALID, RING_SIDE);
     LIB_ERROR(culv_ring_submit_failed(core, side, &f), INVALID, RING_ORDER);
     LIB_ERROR(culv_ring_configure(core, &settings), INVALID, RING_SIDE);
@@ -623,6 +622,7 @@ IPC_ROLE(consume_by_core)
         other.number++;
         LIB_ERROR(culv_ring_release_on(core, CULV_RING_CONSUMER, e->stream, &other), INVALID,
                   RING_ORDER, "is not the one that is held");
+        LIB_ERROR(acquire(e, CULV_RING_CONSUMER, e->stream, &other), INVALID, RING_ORDER);
         LIB_ERROR(culv_ring_flush_on(core, CULV_RING_CONSUMER, e->stream), INVALID, RING_ORDER);
         LIB_ERROR(culv_ring_drain(core, 0, 0), BUSY, RING_ORDER);
         LIB_OK(culv_ring_cancel(core, CULV_RING_CONSUMER, &f)); /* it comes again */
