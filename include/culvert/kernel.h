@@ -186,7 +186,7 @@ typedef struct culv_kernel_call {
     const culv_kernel_call_arg *args;
     size_t num_args; /**< Elements of `args`. */
     /** Block of all arguments in place of `args`, laid out like the kernel's parameters (as a
-     * struct). */
+     * struct). Its addresses and handles are those of the one way in which the call is launched. */
     const void *params;
     size_t params_size; /**< Bytes of the block. */
 } culv_kernel_call;

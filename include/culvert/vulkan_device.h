@@ -366,7 +366,7 @@ typedef struct culv_vk_check_desc {
 
 CULV_INIT(culv_vk_check_desc)
 
-/** The ways in which a resource can be shared. Flags are 0 or 1. Limits hold for both APIs. */
+/** The ways in which a resource can be shared. Flags are 0 or 1. */
 typedef struct culv_vk_sharing_info {
     size_t struct_size; /**< Set by culv_vk_sharing_info_init(). */
     culv_vk_access access;

@@ -247,9 +247,9 @@ static void log_pair(const culvi_pair *pair, const char *deed)
 
 void culvi_pair_made(culvi_pair *pair)
 {
-    if (pair->image != NULL)
+    if (!pair->borrowed && pair->image != NULL)
         pair->image->owner_destroy_call = "culv_shared_image_destroy";
-    else
+    else if (!pair->borrowed)
         pair->buffer->owner_destroy_call = "culv_shared_buffer_destroy";
     log_pair(pair, "made");
     culvi_graphics_object_made(pair->graphics);

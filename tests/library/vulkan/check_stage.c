@@ -276,12 +276,6 @@ static void require_mapped_as(const culv_vk_sharing_info *s, const culv_image *i
     REQUIRE_EQ(s->image.struct_size, sizeof d);
 }
 
-static void require_handle_types(const culv_vk_sharing_info *s)
-{
-    REQUIRE(s->handle_types & (1u << CULV_HANDLE_OPAQUE_FD));
-    REQUIRE_EQ(s->handle_type, CULV_HANDLE_OPAQUE_FD);
-}
-
 /* By Vulkan alone: culv_vk_image_create() makes no LINEAR images. */
 static void make_pitched(const lib_world *w, const VkImageCreateInfo *plan,
                          const culv_vk_sharing_info *s)
@@ -321,8 +315,9 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
     culv_result checked = culv_vk_check_image(w->attachment, info, &d, out);
     culv_error said = last_error();
     if (checked != CULV_OK) require_poisoned(out);
+    REQUIRE(checked != CULV_OK || (out->handle_types & (1u << CULV_HANDLE_OPAQUE_FD)));
+    REQUIRE(checked != CULV_OK || out->handle_type == CULV_HANDLE_OPAQUE_FD);
     if (checked == CULV_OK && out->access == CULV_VK_ACCESS_PITCHED) {
-        require_handle_types(out);
         make_pitched(w, info, out);
         return checked;
     }
@@ -349,7 +344,6 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
         return created;
     }
     REQUIRE_EQ(out->access, CULV_VK_ACCESS_ARRAY);
-    require_handle_types(out);
     require_image_needs(w, out, culv_vk_image_handle(made));
     require_mapped_as(out, culv_shared_image_cuda(made));
     culv_shared_image_destroy(&made, NULL);

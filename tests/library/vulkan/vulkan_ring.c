@@ -452,12 +452,15 @@ RINGS_CASE(strangers)
                                                culv_shared_image_cuda(s->images[i]), 0, 0};
     }
     describe_as(s, &d);
-    const culv_vk_own_buffer last = s->own_buffers[2];
     s->own_buffers[2].cuda = NULL;
     REFUSED(NULL_ARGUMENT, "resources[0].own_buffers[2].cuda is NULL");
     s->own_buffers[2] = s->own_buffers[0];
     REFUSED(VALUE, "resources[0] has for slot 2 what resources[0] has for slot 0");
-    s->own_buffers[2] = last;
+    /* What Culvert did not make stays the caller's. */
+    raw_vk_buffer callers = lib_case_buffer(&s->w, 4096, RAW_VK_EXPORT);
+    OWN(culv_memory) *memory = lib_import(&s->w, &callers);
+    NEW(culv_buffer, mapped, culv_buffer_map, memory, NULL);
+    s->own_buffers[2] = (culv_vk_own_buffer){callers.buffer, mapped, 0, 0};
     const VkImage third_image = s->own_images[2].image;
     s->own_images[2].image = VK_NULL_HANDLE;
     REFUSED(NULL_ARGUMENT, "resources[1].own_images[2].image is NULL");
@@ -469,6 +472,7 @@ RINGS_CASE(strangers)
     culv_shared_buffer_destroy(&wrapped, NULL);
     REQUIRE(wrapped != NULL);
     culv_ring_destroy(&ring, NULL);
+    LIB_OK(culv_buffer_unmap(&mapped, NULL));
     for (int i = 0; i < 3; i++) {
         culv_shared_buffer_destroy(&s->buffers[i], NULL);
         culv_shared_image_destroy(&s->images[i], NULL);
