@@ -10,7 +10,7 @@
  * 0. */
 typedef struct culvi_format {
     culv_format format;
-    const char *name;
+    char name[48]; /* no pointer: a row needs no relocation */
     bool mapped;
     bool surfaces;
     bool dedicated; /* CUDA finds it only in dedicated allocations */
