@@ -128,8 +128,11 @@ static bool make_step(solver *s, const options *o, uint32_t *last)
     s->steps++;
     if (culv_ipc_ring_consumers(s->ring, NULL, 0) > s->most_viewers)
         s->most_viewers = culv_ipc_ring_consumers(s->ring, NULL, 0);
-    /* A queue of a few steps is enough. */
-    return s->steps % 4 != 0 || wait_for_stream(s, o);
+    /* A queue of a few steps is enough. Nothing waits then, and what viewers left behind goes. */
+    if (s->steps % 4 != 0) return true;
+    if (!wait_for_stream(s, o)) return false;
+    (void)culv_device_collect(s->device);
+    return true;
 }
 
 static void rest(const options *o, double began, uint64_t steps)
@@ -155,11 +158,8 @@ static void tear_down(solver *s, const options *o)
 
 bool solver_run(const options *o)
 {
-    solver s;
-    struct sigaction action;
-    memset(&s, 0, sizeof s);
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
+    solver s = {.device = NULL};
+    struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     bool fine = open_device(&s, o) && offer(&s, o);

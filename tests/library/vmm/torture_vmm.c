@@ -266,7 +266,7 @@ static void leave(void)
     test_pass();
 }
 
-TORTURE_CUDA(vmm, .begin = begin, .run = run, .least = {120, 0, 15})
+TORTURE_CUDA(vmm, .begin = begin, .run = run, .least = {110, 0, 15})
 TORTURE_CUDA(inner, .begin = begin, .run = inner, .least = {20, 0, 4})
 TORTURE_CUDA(allocator, .begin = begin, .run = allocator, .end = leave, .least = {20, 0, 6})
 
